@@ -1,0 +1,3 @@
+"""Twofold: metric learning from pairs at the price of plain regression."""
+
+__version__ = "0.1.0"

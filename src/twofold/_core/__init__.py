@@ -1,0 +1,1 @@
+"""What every stage may use: checks of user input, random generators and devices."""

@@ -1,0 +1,72 @@
+"""Scores of statements about pairs."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import roc_auc_score
+
+from twofold._core.checks import check_choice, check_equal_lengths
+
+Metric = Literal["euclidean", "dot"]
+CHUNK_NUMBERS = 2**24
+
+
+def pair_auroc(similar: ArrayLike, similarity: ArrayLike) -> float:
+    """Return the chance that an alike pair has a larger similarity than one not alike.
+
+    Parameters
+    ----------
+    similar : array_like of float, shape (n_pairs,)
+        0 for not alike; anything above counts as alike, a grade too.
+    similarity : array_like of float, shape (n_pairs,)
+        Large for the alike; for a distance pass its negative. Ties count one half.
+    """
+    alike = np.asarray(similar) > 0
+    values = np.asarray(similarity)
+    check_equal_lengths(similar=alike, similarity=values)
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(f"similarity must be finite, first wrong at row {row} ({values[row]}).")
+    if alike.all() or not alike.any():
+        kind = "alike" if alike.size and alike.all() else "not alike"
+        raise ValueError(
+            f"An AUROC needs pairs of both kinds, but all {alike.size} pair(s) are {kind}."
+        )
+    return float(roc_auc_score(alike, values))
+
+
+def pair_similarity(
+    points: ArrayLike, left: ArrayLike, right: ArrayLike, metric: Metric = "euclidean"
+) -> NDArray[np.float32]:
+    """Return the similarity of the pairs (points[left[k]], points[right[k]]).
+
+    Parameters
+    ----------
+    points : array_like of float, shape (n_items, dim)
+        Targets or embeddings.
+    left, right : array_like of int, shape (n_pairs,)
+        Rows of `points`.
+    metric : {"euclidean", "dot"}
+        −‖a − b‖, or a·b.
+
+    Returns
+    -------
+    similarity : ndarray of float32, shape (n_pairs,)
+        Large for the alike; made in chunks, so that memory stays bounded.
+    """
+    check_choice("metric", metric, get_args(Metric))
+    table = np.asarray(points, dtype=np.float32)
+    left, right = np.asarray(left), np.asarray(right)
+    similarity = np.empty(left.size, dtype=np.float32)
+    size = max(1, CHUNK_NUMBERS // max(1, table.shape[1]))
+    for first in range(0, left.size, size):
+        some = slice(first, first + size)
+        a, b = table[left[some]], table[right[some]]
+        if metric == "dot":
+            similarity[some] = np.einsum("ij,ij->i", a, b)
+        else:
+            similarity[some] = -np.linalg.norm(a - b, axis=1)
+    return similarity

@@ -1,0 +1,12 @@
+"""What is alike: statements about pairs, labels that imply them, and triplets.
+
+A relation comes in as arrays and is checked once, in its constructor; every later stage takes it
+as it is.
+"""
+
+from twofold.relations._labels import LabelRelation
+from twofold.relations._pairs import PairRelation
+from twofold.relations._patterns import LabelPatterns
+from twofold.relations._triplets import TripletRelation
+
+__all__ = ["LabelPatterns", "LabelRelation", "PairRelation", "TripletRelation"]

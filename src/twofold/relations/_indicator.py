@@ -1,0 +1,99 @@
+"""Class vectors and label matrices as one sparse indicator, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from twofold._core.checks import check_n_items
+
+
+def encode_classes(labels: Any) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
+    """Return the indicator of a class vector, and which classes are known."""
+    classes = np.asarray(labels)
+    if classes.ndim != 1:
+        raise ValueError(
+            "labels must have shape (n_items,) for classes or (n_items, n_labels) for a 0/1 "
+            f"matrix, got {classes.shape}."
+        )
+    n_items = check_n_items(classes.size)
+    known = ~_is_unknown(classes)
+    if not known.any():
+        raise ValueError(f"The class of all {n_items} items is unknown (-1, NaN or None).")
+    try:
+        names, codes = np.unique(classes[known], return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in classes[known]})
+        raise TypeError(
+            f"labels mix values that cannot be compared ({', '.join(kinds)}). Give all classes "
+            "one type, for instance strings."
+        ) from None
+    indptr = np.concatenate([[0], np.cumsum(known)])
+    return _indicator(codes, indptr, names.size), known
+
+
+def encode_indicator(labels: Any) -> sparse.csr_array:
+    """Return a dense or sparse 0/1 matrix as a sparse indicator."""
+    if sparse.issparse(labels):
+        matrix = sparse.csr_array(labels, copy=True)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        wrong = np.flatnonzero(matrix.data != 1)
+        if wrong.size:
+            rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+            _refuse_values(
+                wrong.size, rows[wrong[0]], matrix.indices[wrong[0]], matrix.data[wrong[0]]
+            )
+    else:
+        dense = np.asarray(labels)
+        if dense.dtype.kind not in "biuf":
+            raise TypeError(f"A label matrix must hold 0 and 1, got {dense.dtype}.")
+        wrong_at = np.argwhere((dense != 0) & (dense != 1))
+        if len(wrong_at):
+            row, column = wrong_at[0]
+            _refuse_values(len(wrong_at), row, column, dense[row, column])
+        matrix = sparse.csr_array(dense)
+    check_n_items(matrix.shape[0])
+    if not matrix.nnz:
+        raise ValueError(
+            f"The label matrix of shape {matrix.shape} has no label at all: no two items are alike."
+        )
+    return _indicator(matrix.indices, matrix.indptr, matrix.shape[1])
+
+
+def _indicator(indices: Any, indptr: Any, n_labels: int) -> sparse.csr_array:
+    matrix = sparse.csr_array(
+        (np.ones(len(indices), dtype=np.float32), indices, indptr),
+        shape=(len(indptr) - 1, n_labels),
+    )
+    matrix.sort_indices()
+    return matrix
+
+
+def _is_unknown(classes: NDArray[Any]) -> NDArray[np.bool_]:
+    if classes.dtype.kind == "i":
+        return np.asarray(classes == -1)
+    if classes.dtype.kind == "f":
+        return np.asarray(np.isnan(classes) | (classes == -1))
+    if classes.dtype.kind == "M":
+        return np.asarray(np.isnat(classes))
+    if classes.dtype.kind == "O":
+        return np.fromiter(map(_is_missing, classes), dtype=bool, count=classes.size)
+    return np.zeros(classes.size, dtype=bool)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether an object says "unknown": None, NaN, pandas' NA and NaT, or -1."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, int | float | np.number) and (value != value or value == -1)
+
+
+def _refuse_values(n_wrong: int, row: int, column: int, value: Any) -> None:
+    raise ValueError(
+        f"A label matrix must hold 0 and 1 only; {n_wrong} value(s) do not, first at row {row}, "
+        f"column {column} ({value}). For a column of class ids pass labels[:, 0]."
+    )

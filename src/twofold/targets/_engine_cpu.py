@@ -1,0 +1,109 @@
+"""The engine on a CPU: Numba sweeps over links."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twofold.relations import TripletRelation
+from twofold.targets import _sweeps
+from twofold.targets._engine import AdamStep, Problem
+from twofold.targets._links import link_pairs, link_triplets
+from twofold.targets._losses import ContrastiveLoss, TripletLoss
+
+CACHE_LINE_BYTES = 64
+
+
+class CpuEngine:
+    """See `Engine`."""
+
+    def __init__(self, problem: Problem, start: NDArray[np.float32]) -> None:
+        relation = problem.relation
+        self._n_items = relation.n_items
+        self._links = (
+            link_triplets(relation)
+            if isinstance(relation, TripletRelation)
+            else link_pairs(relation)
+        )
+        self._kernel, self._margin = _kernel_and_margin(problem)
+        self._statement_scale = np.float32(self._n_items / problem.total_weight)
+        self._points = _aligned(start.shape)
+        self._points[:] = start
+        self._following = _aligned(start.shape)
+        self._first = np.zeros_like(start)
+        self._second = np.zeros_like(start)
+        self._row_loss = np.empty(self._n_items, dtype=np.float32)
+        # Without a prior its weight is 0 and the array is never read.
+        self._prior = start if problem.prior is None else problem.prior
+        self._prior_weight = np.float32(problem.prior_weight)
+
+    def spread(self, n_passes: int, momentum: float) -> None:
+        """Replace each point by the signed mean of its partners, `n_passes` times."""
+        before = np.zeros_like(self._points)
+        for _ in range(n_passes):
+            _sweeps.sweep_signed(
+                self._links.starts,
+                self._links.links,
+                self._links.weights,
+                np.float32(momentum),
+                self._points,
+                before,
+                self._following,
+            )
+            before, self._points, self._following = self._points, self._following, before
+        self._following = _aligned(self._points.shape)
+
+    def scale(self, factor: float) -> None:
+        """Multiply all points by `factor`."""
+        self._points *= np.float32(factor)
+
+    def sweep(self, step: AdamStep) -> float:
+        """Return the objective at the present points, and work out the points after them."""
+        adam = (step.rate, step.keep_first, step.keep_second, *step.corrections)
+        self._kernel(
+            self._links.starts,
+            self._links.links,
+            self._links.weights,
+            self._statement_scale,
+            self._margin,
+            self._points,
+            self._prior,
+            self._prior_weight,
+            self._following,
+            self._first,
+            self._second,
+            tuple(np.float32(number) for number in adam),
+            self._row_loss,
+        )
+        return float(self._row_loss.sum(dtype=np.float64)) / self._n_items
+
+    def advance(self) -> None:
+        """Go on to the points that the last sweep worked out."""
+        self._points, self._following = self._following, self._points
+
+    def points(self) -> NDArray[np.float32]:
+        """Return the present points, shape (n_items, dim)."""
+        return self._points
+
+    def rows(self, items: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the present points of some items, shape (len(items), dim)."""
+        return self._points[items]
+
+
+def _aligned(shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """Return an empty table whose rows straddle as few cache lines as their length allows."""
+    n_bytes = 4 * int(np.prod(shape))
+    room = np.empty(n_bytes + CACHE_LINE_BYTES, dtype=np.uint8)
+    offset = -room.ctypes.data % CACHE_LINE_BYTES
+    return room[offset : offset + n_bytes].view(np.float32).reshape(shape)
+
+
+def _kernel_and_margin(problem: Problem) -> tuple[Any, np.float32]:
+    loss = problem.loss
+    if isinstance(loss, TripletLoss):
+        return _sweeps.sweep_triplet, np.float32(loss.margin)
+    if isinstance(loss, ContrastiveLoss):
+        return _sweeps.sweep_contrastive, np.float32(loss.margin)
+    return _sweeps.sweep_dot, np.float32(0)

@@ -1,0 +1,132 @@
+"""Exact targets for labels: every pair is known, so that nothing has to be sampled.
+
+Items with equal label vectors share a target, so that the relation is solved on the distinct ones,
+each weighted by how many items have it.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import helmert
+
+from twofold._core.warnings import TargetWarning
+from twofold.relations import LabelRelation
+from twofold.targets._label_matrix import LabelMatrix
+from twofold.targets._leading_eigenpairs import leading_eigenpairs
+from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletLoss
+from twofold.targets._solution import TargetSolution
+
+
+def why_not_exact(
+    relation: LabelRelation, loss: PairLoss | TripletLoss, dim: int, is_free: bool
+) -> str | None:
+    """Say why labels have no exact targets under `loss`, None if they have.
+
+    `is_free` says that neither init nor prior was given.
+    """
+    if not is_free:
+        return "an exact solution has no use for init or prior"
+    if isinstance(loss, DotLoss):
+        return None
+    if not relation.is_partition:
+        return "the contrastive loss has an exact solution for classes only, one an item"
+    if dim < relation.n_labels - 1:
+        return (
+            f"a regular simplex of {relation.n_labels} classes needs dim of at least "
+            f"{relation.n_labels - 1}, got {dim}"
+        )
+    return None
+
+
+def solve_exactly(
+    relation: LabelRelation, loss: PairLoss | TripletLoss, dim: int, began: float
+) -> TargetSolution:
+    """Return the targets that minimise `loss` over all pairs of known items."""
+    if isinstance(loss, ContrastiveLoss):
+        points, least = _simplex(relation, dim, loss.margin), 0.0
+    elif relation.is_partition:
+        points, least = _largest_classes(relation, dim)
+    else:
+        points, least = _leading_directions(relation, dim)
+    return TargetSolution(
+        points=points,
+        loss=least,
+        history=np.array([least]),
+        n_epochs=0,
+        converged=True,
+        seconds=time.perf_counter() - began,
+        method="exact",
+        device="cpu",
+    )
+
+
+def _simplex(relation: LabelRelation, dim: int, margin: float) -> NDArray[np.float32]:
+    """Place classes at the corners of a regular simplex with sides of `margin`: no loss at all."""
+    corners = np.zeros((relation.n_labels, dim))
+    # A hair more than the margin, so that rounding leaves no pair inside it.
+    side = margin * (1 + 1e-6)
+    corners[:, : relation.n_labels - 1] = helmert(relation.n_labels).T * (side / np.sqrt(2))
+    return _by_item(corners, relation.class_codes())
+
+
+def _largest_classes(relation: LabelRelation, dim: int) -> tuple[NDArray[np.float32], float]:
+    """Give each class a direction of its own, the largest first, as far as `dim` goes.
+
+    This is the eigensolution: for classes diag(w) R diag(w) is diagonal, with the classes' sizes.
+    """
+    codes = relation.class_codes()
+    sizes = np.bincount(codes[codes >= 0])
+    largest = np.argsort(-sizes, kind="stable")
+    directions = np.zeros((sizes.size, dim))
+    placed = largest[:dim]
+    directions[placed, np.arange(placed.size)] = 1
+    left_out = largest[dim:]
+    if left_out.size:
+        warnings.warn(
+            f"dim={dim} is less than the {sizes.size} classes: the {left_out.size} smallest share "
+            f"the target 0. Raise dim to {sizes.size}, or use the contrastive loss.",
+            TargetWarning,
+            stacklevel=4,
+        )
+    n_known = int(sizes.sum())
+    missed = float((sizes[left_out] * (sizes[left_out] - 1.0)).sum())
+    return _by_item(directions, codes), 0.5 * missed / (n_known * (n_known - 1))
+
+
+def _leading_directions(relation: LabelRelation, dim: int) -> tuple[NDArray[np.float32], float]:
+    """Factor the relation on distinct label vectors: t = V √Λ / w, w² = how many items have it.
+
+    The loss left, ½ Σ (y − t·t')², is what the eigenvalues leave of ‖diag(w) R diag(w)‖²; the
+    pairs of an item with itself are in the sum that is minimised, but not in the loss returned.
+    """
+    patterns = relation.patterns()
+    labelled = np.flatnonzero(np.diff(patterns.indicator.indptr) > 0)
+    counts = patterns.counts[labelled].astype(np.float64)
+    matrix = LabelMatrix(patterns.indicator[labelled], counts, relation.grade)
+    values, vectors = leading_eigenpairs(matrix, min(dim, labelled.size))
+    positive = values > 0
+    directions = np.zeros((patterns.counts.size, dim))
+    placed = vectors[:, positive] * np.sqrt(values[positive] / counts[:, None])
+    directions[labelled, : placed.shape[1]] = placed * _fixed_signs(placed)
+
+    with_self = matrix.sum_of_squares() - float((values[positive] ** 2).sum())
+    with_itself = float((counts * (1 - (placed**2).sum(axis=1)) ** 2).sum())
+    n_known = int(patterns.counts.sum())
+    loss = 0.5 * max(0.0, with_self - with_itself) / (n_known * (n_known - 1))
+    return _by_item(directions, patterns.of_item), loss
+
+
+def _fixed_signs(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sign of each column's largest entry, which an eigenvector leaves open."""
+    largest = np.abs(columns).argmax(axis=0)
+    return np.asarray(np.sign(columns[largest, np.arange(columns.shape[1])]))
+
+
+def _by_item(points: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Give every item its group's point, and 0 to items of no group (-1)."""
+    with_zero = np.vstack([points, np.zeros(points.shape[1])]).astype(np.float32)
+    return np.ascontiguousarray(with_zero[group])

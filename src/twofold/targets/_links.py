@@ -1,0 +1,96 @@
+"""Pairs as links: for every item the list of its partners, for solvers that go item by item.
+
+Each pair stands in both items' lists, so that an item's whole gradient is gathered by the one
+thread that writes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from twofold.relations import PairRelation, TripletRelation
+
+PAIR_LINK = np.dtype([("neighbour", np.int32), ("similar", np.float32)])
+TRIPLET_LINK = np.dtype([("anchor", np.int32), ("positive", np.int32), ("negative", np.int32)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """Statements listed by item.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (n_items + 1,)
+        Item i's links are ``links[starts[i]:starts[i + 1]]``, in the order they were stated.
+    links : structured ndarray
+        Of `PAIR_LINK`, shape (2 n_pairs,), or of `TRIPLET_LINK`, shape (3 n_triplets,). One
+        record a link costs one cache miss to place where two arrays cost two.
+    weights : ndarray of float32, shape (n_links,), or (0,) where every weight is 1
+        How much each link counts.
+    """
+
+    starts: NDArray[np.int64]
+    links: NDArray[np.void]
+    weights: NDArray[np.float32]
+
+
+def link_pairs(relation: PairRelation) -> Links:
+    """List the pairs of each item, in O(n_items + n_pairs)."""
+    unweighted = relation.weight is None
+    weight = np.empty(0, dtype=np.float32) if relation.weight is None else relation.weight
+    links = np.empty(2 * relation.n_pairs, dtype=PAIR_LINK)
+    weights = np.empty(0 if unweighted else links.size, dtype=np.float32)
+    starts = np.zeros(relation.n_items + 1, dtype=np.int64)
+    _place_pairs(relation.left, relation.right, relation.similar, weight, starts, links, weights)
+    return Links(starts, links, weights)
+
+
+def link_triplets(relation: TripletRelation) -> Links:
+    """List the triplets of each item, in O(n_items + n_triplets)."""
+    links = np.empty(3 * relation.n_triplets, dtype=TRIPLET_LINK)
+    starts = np.zeros(relation.n_items + 1, dtype=np.int64)
+    _place_triplets(relation.anchor, relation.positive, relation.negative, starts, links)
+    return Links(starts, links, np.empty(0, dtype=np.float32))
+
+
+@njit(cache=True)
+def _place_pairs(
+    left: Any, right: Any, similar: Any, weight: Any, starts: Any, links: Any, weights: Any
+) -> None:
+    for e in range(left.size):
+        starts[left[e] + 1] += 1
+        starts[right[e] + 1] += 1
+    for i in range(starts.size - 1):
+        starts[i + 1] += starts[i]
+    free = starts[:-1].copy()
+    for e in range(left.size):
+        for item, other in ((left[e], right[e]), (right[e], left[e])):
+            place = free[item]
+            free[item] = place + 1
+            links[place].neighbour = other
+            links[place].similar = similar[e]
+            if weights.size:
+                weights[place] = weight[e]
+
+
+@njit(cache=True)
+def _place_triplets(anchor: Any, positive: Any, negative: Any, starts: Any, links: Any) -> None:
+    for e in range(anchor.size):
+        starts[anchor[e] + 1] += 1
+        starts[positive[e] + 1] += 1
+        starts[negative[e] + 1] += 1
+    for i in range(starts.size - 1):
+        starts[i + 1] += starts[i]
+    free = starts[:-1].copy()
+    for e in range(anchor.size):
+        for item in (anchor[e], positive[e], negative[e]):
+            link = links[free[item]]
+            link.anchor = anchor[e]
+            link.positive = positive[e]
+            link.negative = negative[e]
+            free[item] += 1

@@ -1,0 +1,89 @@
+"""The losses: each is an equation and a line.
+
+A pair loss is a function of one *measure* of two points, their squared distance or their inner
+product. The lines below use nothing but operators and `clip`, so that they take NumPy arrays and
+torch tensors alike; the Numba sweeps repeat them for single numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+TINY = 1e-12
+"""Keeps the direction between coincident points finite (it is then zero)."""
+
+
+class PairLoss(Protocol):
+    """What a solver needs of a loss on pairs."""
+
+    @property
+    def uses_distance(self) -> bool:
+        """Whether the measure q is ‖a − b‖² (else it is a·b)."""
+
+    @property
+    def length(self) -> float:
+        """The size that points have under the loss."""
+
+    def value(self, measure: Any, similar: Any) -> Any:
+        """L(q, y) of every pair."""
+
+    def slope(self, measure: Any, similar: Any) -> Any:
+        """dL/dq of every pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastiveLoss:
+    """L = y q + (1 − y) max(0, m − √q)², with q = ‖a − b‖²."""
+
+    margin: float = 1.0
+    uses_distance: ClassVar[bool] = True
+
+    @property
+    def length(self) -> float:
+        """The margin: how far apart points have to be."""
+        return self.margin
+
+    def value(self, measure: Any, similar: Any) -> Any:
+        """L(q, y) of every pair."""
+        gap = (self.margin - measure**0.5).clip(min=0)
+        return similar * measure + (1 - similar) * gap**2
+
+    def slope(self, measure: Any, similar: Any) -> Any:
+        """dL/dq = y − (1 − y) max(0, m − √q) / √q."""
+        distance = measure**0.5
+        gap = (self.margin - distance).clip(min=0)
+        return similar - (1 - similar) * gap / distance.clip(min=TINY)
+
+
+@dataclass(frozen=True, slots=True)
+class DotLoss:
+    """L = ½ (y − q)², with q = a·b."""
+
+    uses_distance: ClassVar[bool] = False
+    length: ClassVar[float] = 1.0
+
+    def value(self, measure: Any, similar: Any) -> Any:
+        """L(q, y) of every pair."""
+        return 0.5 * (similar - measure) ** 2
+
+    def slope(self, measure: Any, similar: Any) -> Any:
+        """dL/dq = q − y."""
+        return measure - similar
+
+
+@dataclass(frozen=True, slots=True)
+class TripletLoss:
+    """L = max(0, m + ‖a − p‖² − ‖a − n‖²)."""
+
+    margin: float = 1.0
+
+    @property
+    def length(self) -> float:
+        """√m, since the margin is one of squared distances."""
+        return math.sqrt(self.margin)
+
+    def value(self, to_positive: Any, to_negative: Any) -> Any:
+        """L of every triplet, from the squared distances of the anchor to the other two."""
+        return (self.margin + to_positive - to_negative).clip(min=0)

@@ -1,0 +1,156 @@
+"""`solve_targets`: the one door to phase 1."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twofold._core.checks import check_choice, check_count, check_number
+from twofold._core.devices import resolve_device
+from twofold._core.random import RandomState, as_generator
+from twofold.relations import LabelRelation, PairRelation, TripletRelation
+from twofold.targets._adam import Budget, Callback, minimise
+from twofold.targets._engine import Problem
+from twofold.targets._exact import solve_exactly, why_not_exact
+from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletLoss
+from twofold.targets._solution import TargetSolution
+
+Loss = Literal["contrastive", "dot"]
+Method = Literal["auto", "adam", "exact"]
+Relation = PairRelation | LabelRelation | TripletRelation
+
+
+def solve_targets(
+    relation: Relation,
+    dim: int,
+    *,
+    loss: Loss = "contrastive",
+    method: Method = "auto",
+    margin: float = 1.0,
+    max_epochs: int = 200,
+    tol: float = 1e-3,
+    init: ArrayLike | Literal["random"] | None = None,
+    prior: ArrayLike | None = None,
+    prior_weight: float = 0.0,
+    device: str = "auto",
+    random_state: RandomState = None,
+    callback: Callback | None = None,
+) -> TargetSolution:
+    """Find a target vector for every item from a relation alone.
+
+    Minimises 1/W Σ w L(t_i, t_j, y_ij) + λ/2n Σ ‖t_i − p_i‖² over free vectors t_i, where W is the
+    statements' total weight and the second sum is the optional prior's.
+
+    Parameters
+    ----------
+    relation : PairRelation, LabelRelation or TripletRelation
+        What is alike. For `method="adam"` a LabelRelation is sampled, 10 similar and 10
+        dissimilar partners an item.
+    dim : int
+        Number of components of a target.
+    loss : {"contrastive", "dot"}
+        y ‖a − b‖² + (1 − y) max(0, m − ‖a − b‖)², or ½ (y − a·b)². Triplets always use
+        max(0, m + ‖a − p‖² − ‖a − n‖²).
+    method : {"auto", "adam", "exact"}
+        "exact" solves a LabelRelation as a whole: with the dot product by its leading
+        eigenvectors; with the contrastive loss, for classes and `dim` ≥ classes − 1, by a regular
+        simplex. "auto" takes it where it exists, else Adam.
+    margin : float
+        m, how far apart what is not alike has to be.
+    max_epochs : int
+        Most passes of Adam over the statements.
+    tol : float
+        Adam stops once five epochs have lowered the loss by less than `tol` times what the loss
+        is when all targets coincide at zero.
+    init : array_like of shape (n_items, dim), "random" or None
+        Adam's first points. None: the prior if there is one, else a start that already has the
+        relation's coarse shape. "random" is the paper's start.
+    prior : array_like of shape (n_items, dim), optional
+        A place each target is drawn to.
+    prior_weight : float
+        λ, how strongly.
+    device : {"auto", "cpu", "cuda", "cuda:N"}
+        Where Adam runs; exact solutions run on the CPU.
+    random_state : int, Generator or None
+        Seed of the start and of sampling. On a CPU the same seed gives the same bytes, whatever
+        the number of threads.
+    callback : callable (epoch, loss) -> bool or None, optional
+        Called with 0 and the loss at the start, then after every epoch; returning True stops.
+
+    Returns
+    -------
+    TargetSolution
+        Points, loss, history and whether it converged.
+
+    Examples
+    --------
+    >>> from twofold.relations import LabelRelation
+    >>> solution = solve_targets(LabelRelation(["a", "b", "a", "c"]), dim=3, loss="dot")
+    >>> solution.method, float(solution.points[0] @ solution.points[2])
+    ('exact', 1.0)
+    """
+    began = time.perf_counter()
+    if not isinstance(relation, Relation):
+        raise TypeError(
+            "relation must be a PairRelation, LabelRelation or TripletRelation, got "
+            f"{type(relation).__name__}."
+        )
+    dim = check_count("dim", dim)
+    check_choice("loss", loss, get_args(Loss))
+    check_choice("method", method, get_args(Method))
+    margin = check_number("margin", margin, 0, strict=True)
+    prior_weight = check_number("prior_weight", prior_weight, 0)
+    budget = Budget(check_count("max_epochs", max_epochs), check_number("tol", tol, 0), callback)
+    first = None if init is None else _check_init(init, relation.n_items, dim)
+    drawn_to = None if prior is None else _check_points("prior", prior, relation.n_items, dim)
+
+    objective = _objective(relation, loss, margin)
+    is_free = first is None and drawn_to is None
+    if isinstance(relation, LabelRelation):
+        if _takes_exact(method, why_not_exact(relation, objective, dim, is_free)):
+            return solve_exactly(relation, objective, dim, began)
+    elif method == "exact":
+        _takes_exact(method, "only a LabelRelation knows every pair")
+    device = resolve_device(device)
+    rng = as_generator(random_state)
+    if isinstance(relation, LabelRelation):
+        relation = relation.sample_pairs(random_state=rng)
+    problem = Problem(relation, objective, drawn_to, 0.0 if drawn_to is None else prior_weight)
+    return minimise(problem, dim, first, device, rng, budget, began)
+
+
+def _objective(relation: Relation, loss: Loss, margin: float) -> PairLoss | TripletLoss:
+    if isinstance(relation, TripletRelation):
+        return TripletLoss(margin)
+    return ContrastiveLoss(margin) if loss == "contrastive" else DotLoss()
+
+
+def _takes_exact(method: Method, why_not: str | None) -> bool:
+    """Decide between the exact solution and Adam, or say why there is no exact one."""
+    if method == "exact" and why_not is not None:
+        raise ValueError(f"method='exact' is not possible: {why_not}. Use method='auto' or 'adam'.")
+    return method != "adam" and why_not is None
+
+
+def _check_init(init: Any, n_items: int, dim: int) -> NDArray[np.float32] | Literal["random"]:
+    if isinstance(init, str):
+        check_choice("init", init, ("random",))
+        return "random"
+    return _check_points("init", init, n_items, dim)
+
+
+def _check_points(name: str, points: Any, n_items: int, dim: int) -> NDArray[np.float32]:
+    array = np.asarray(points, dtype=np.float32)
+    if array.shape != (n_items, dim):
+        raise ValueError(
+            f"{name} must have shape (n_items, dim) = ({n_items}, {dim}), got {array.shape}."
+        )
+    wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
+    if wrong.size:
+        raise ValueError(
+            f"{name} must be finite; {wrong.size} row(s) are not, first row {wrong[0]}."
+        )
+    return array
