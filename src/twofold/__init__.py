@@ -1,3 +1,23 @@
-"""Twofold: metric learning from pairs at the price of plain regression."""
+"""Twofold: metric learning from pairs at the price of plain regression.
+
+Phase 1 turns statements about pairs into a target vector for every item (`solve_targets`); phase
+2 is plain regression from features to targets.
+"""
+
+from twofold._core.warnings import RelationWarning, TargetWarning
+from twofold.relations import LabelRelation, PairRelation, TripletRelation
+from twofold.targets import TargetSolution, solve_targets, standardise_targets
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "LabelRelation",
+    "PairRelation",
+    "RelationWarning",
+    "TargetSolution",
+    "TargetWarning",
+    "TripletRelation",
+    "__version__",
+    "solve_targets",
+    "standardise_targets",
+]

@@ -19,14 +19,21 @@ def pair_auroc(similar: ArrayLike, similarity: ArrayLike) -> float:
 
     Parameters
     ----------
-    similar : array_like of float, shape (n_pairs,)
-        0 for not alike; anything above counts as alike, a grade too.
+    similar : array_like, shape (n_pairs,)
+        1 for alike, 0 for not alike; grades have to be made one of the two first.
     similarity : array_like of float, shape (n_pairs,)
         Large for the alike; for a distance pass its negative. Ties count one half.
     """
-    alike = np.asarray(similar) > 0
+    stated = np.asarray(similar)
     values = np.asarray(similarity)
-    check_equal_lengths(similar=alike, similarity=values)
+    check_equal_lengths(similar=stated, similarity=values)
+    graded = np.flatnonzero((stated != 0) & (stated != 1))
+    if graded.size:
+        raise ValueError(
+            f"similar must be 0 or 1 here; {graded.size} value(s) are not, first at row "
+            f"{graded[0]} ({stated[graded[0]]}). For grades pass for instance similar > 0."
+        )
+    alike = stated == 1
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise ValueError(f"similarity must be finite, first wrong at row {row} ({values[row]}).")

@@ -1,0 +1,1 @@
+"""What phase 1 must reach: each benchmark prints its figures with their bars."""

@@ -1,0 +1,197 @@
+"""The edge solver beside an embedding table with autograd, to the same loss.
+
+The rival is `torch.nn.Embedding` with torch's Adam. It starts from the same random points, and the
+best of its batch sizes and learning rates is searched for it; seconds count neither its search
+nor its evaluations. Then both are run in turn in one process.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+import numba
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmarks.figures import Figure
+from benchmarks.relations import MNIST, classes_of_sizes
+from twofold import PairRelation, TargetSolution, solve_targets
+from twofold.evaluation import pair_auroc, pair_similarity
+from twofold.targets import ContrastiveLoss, DotLoss
+from twofold.targets._engine import AdamStep, Problem
+from twofold.targets._engine_cpu import CpuEngine
+from twofold.targets._warm_start import random_points
+
+TITLE = "FML-C and FML-DP on 60,000 items, 1.2 M sampled pairs, d = 16"
+DIM = 16
+PART_OF_START = 0.01
+THREADS = 2
+ROUNDS = 5
+BATCHES = (2**10, 2**11, 2**12, 2**13, 2**14, 2**15, 2**16, None)
+RATES = (0.01, 0.02, 0.05, 0.1, 0.2)
+LONGEST_SEARCH_SECONDS = 4.0
+SETTING = {
+    "threads": THREADS, "rounds": ROUNDS, "rival batches": [b or "full" for b in BATCHES],
+    "rival rates": RATES, "statistic": "median of ratios, interleaved",
+}  # fmt: skip
+
+Loss = Literal["contrastive", "dot"]
+
+
+def why_not() -> str | None:
+    return None
+
+
+def measure() -> list[Figure]:
+    numba.set_num_threads(min(THREADS, numba.config.NUMBA_NUM_THREADS))
+    torch.set_num_threads(THREADS)
+    relation = classes_of_sizes(MNIST).sample_pairs(random_state=0)
+    figures = []
+    for name, loss in (("FML-C", "contrastive"), ("FML-DP", "dot")):
+        figures += _compare(name, loss, relation)  # type: ignore[arg-type]
+    return figures
+
+
+def _compare(name: str, loss: Loss, relation: PairRelation) -> list[Figure]:
+    rival = Rival(relation, loss)
+    target = PART_OF_START * rival.loss_at_start
+    batch, rate = rival.search(target)
+    solution = _ours(relation, loss, target)  # compiles
+    ratios, ours, theirs = [], [], []
+    for _ in range(ROUNDS):
+        solution = _ours(relation, loss, target)
+        seconds = rival.seconds_to(target, batch, rate, longest=60.0)
+        ratios.append(seconds / solution.seconds)
+        ours.append(solution.seconds)
+        theirs.append(seconds)
+    metric: Literal["euclidean", "dot"] = "euclidean" if loss == "contrastive" else "dot"
+    similarity = pair_similarity(solution.points, relation.left, relation.right, metric)
+    epoch_ratios = _epoch_ratios(relation, loss, rival)
+    return [
+        Figure(
+            f"{name}: times faster to 1 % of the start",
+            float(np.median(ratios)),
+            10,
+            note=(
+                f"{np.median(ours):.3f} s in {solution.n_epochs} epochs against "
+                f"{np.median(theirs):.2f} s at batch {batch or 'full'}, rate {rate}; "
+                f"ratios {min(ratios):.1f} to {max(ratios):.1f}"
+            ),
+        ),
+        Figure(
+            f"{name}: loss reached / start",
+            solution.loss / rival.loss_at_start,
+            PART_OF_START,
+            at_least=False,
+        ),
+        Figure(f"{name}: AUROC on its pairs", pair_auroc(relation.similar, similarity), 0.9999),
+        Figure(
+            f"{name}: times faster, full-batch epoch",
+            float(np.median(epoch_ratios)),
+            25,
+            note=f"ratios {min(epoch_ratios):.1f} to {max(epoch_ratios):.1f}",
+        ),
+    ]
+
+
+def _ours(relation: PairRelation, loss: Loss, target: float) -> TargetSolution:
+    return solve_targets(
+        relation, DIM, loss=loss, device="cpu", random_state=0,
+        callback=lambda _, reached: reached <= target,
+    )  # fmt: skip
+
+
+def _epoch_ratios(relation: PairRelation, loss: Loss, rival: Rival) -> list[float]:
+    problem = Problem(relation, ContrastiveLoss() if loss == "contrastive" else DotLoss())
+    engine = CpuEngine(problem, rival.start)
+    ratios = []
+    for epoch in range(1, 4 + ROUNDS):
+        began = time.perf_counter()
+        engine.sweep(AdamStep(0.05, 0.5, 0.99, epoch))
+        engine.advance()
+        ours = time.perf_counter() - began
+        ratios.append(rival.seconds_of_full_epoch() / ours)
+    return ratios[3:]
+
+
+class Rival:
+    """An embedding table trained by autograd and Adam."""
+
+    def __init__(self, relation: PairRelation, loss: Loss) -> None:
+        self.start = random_points(relation.n_items, DIM, np.random.default_rng(0))
+        self._left = torch.tensor(relation.left)
+        self._right = torch.tensor(relation.right)
+        self._similar = torch.tensor(relation.similar)
+        self._loss = _contrastive if loss == "contrastive" else _dot
+        self.loss_at_start = self._whole_loss(self._table())
+
+    def search(self, target: float) -> tuple[int | None, float]:
+        """Return the batch size (None: all) and the rate that reach `target` first."""
+        best, choice = LONGEST_SEARCH_SECONDS, (BATCHES[0], RATES[0])
+        for batch in BATCHES:
+            for rate in RATES:
+                seconds = self.seconds_to(target, batch, rate, longest=best)
+                if seconds < best:
+                    best, choice = seconds, (batch, rate)
+        return choice
+
+    def seconds_to(self, target: float, batch: int | None, rate: float, longest: float) -> float:
+        """Train until the loss over all pairs is `target`; infinite if it takes too long."""
+        table = self._table()
+        optimiser = torch.optim.Adam(table.parameters(), lr=rate)
+        n_pairs = len(self._left)
+        size = batch or n_pairs
+        generator = torch.Generator().manual_seed(0)
+        seconds, step = 0.0, 0
+        steps_a_look = max(1, n_pairs // size // 16)
+        while True:
+            began = time.perf_counter()
+            order = torch.randperm(n_pairs, generator=generator) if batch else None
+            seconds += time.perf_counter() - began
+            for first in range(0, n_pairs, size):
+                began = time.perf_counter()
+                some = slice(None) if order is None else order[first : first + size]
+                self._step(table, optimiser, some)
+                seconds += time.perf_counter() - began
+                step += 1
+                if step % steps_a_look == 0 and self._whole_loss(table) <= target:
+                    return seconds
+                if seconds > longest:
+                    return float("inf")
+
+    def seconds_of_full_epoch(self) -> float:
+        """Time one step on all pairs at once."""
+        table = self._table()
+        optimiser = torch.optim.Adam(table.parameters(), lr=0.05)
+        self._step(table, optimiser, slice(0, 1000))
+        began = time.perf_counter()
+        self._step(table, optimiser, slice(None))
+        return time.perf_counter() - began
+
+    def _step(
+        self, table: torch.nn.Embedding, optimiser: torch.optim.Optimizer, some: slice | Tensor
+    ) -> None:
+        optimiser.zero_grad()
+        left, right = table(self._left[some]), table(self._right[some])
+        self._loss(left, right, self._similar[some]).mean().backward()
+        optimiser.step()
+
+    def _table(self) -> torch.nn.Embedding:
+        return torch.nn.Embedding.from_pretrained(torch.tensor(self.start), freeze=False)
+
+    @torch.no_grad()
+    def _whole_loss(self, table: torch.nn.Embedding) -> float:
+        left, right = table.weight[self._left], table.weight[self._right]
+        return float(self._loss(left, right, self._similar).mean())
+
+
+def _contrastive(left: Tensor, right: Tensor, similar: Tensor) -> Tensor:
+    square = (left - right).square().sum(1)
+    gap = (1 - (square + 1e-12).sqrt()).clamp(min=0)
+    return similar * square + (1 - similar) * gap.square()
+
+
+def _dot(left: Tensor, right: Tensor, similar: Tensor) -> Tensor:
+    return 0.5 * (similar - (left * right).sum(1)).square()

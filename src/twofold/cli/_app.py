@@ -1,0 +1,43 @@
+"""The commands by name, and how a user's mistake is told."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from rich.console import Console
+
+from twofold import __version__
+from twofold.cli._demo import demo
+
+app = typer.Typer(
+    help="Metric learning from pairs at the price of plain regression.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(demo)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"twofold {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="Show the version and stop."
+    ),
+) -> None:
+    """Metric learning from pairs at the price of plain regression."""
+
+
+def main() -> None:
+    """Run the command; a user's mistake is one line and exit code 2."""
+    try:
+        app()
+    except (ValueError, TypeError, OSError) as mistake:
+        Console(stderr=True).print(f"[bold red]twofold:[/] {mistake}", highlight=False)
+        sys.exit(2)
