@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -34,8 +34,7 @@ def sample_label_partners(
     n_similar, n_dissimilar : int
         Draws an item.
     rng : Generator
-        Source of the seed; every item then has a stream of its own, so that the draws do not
-        depend on the number of threads.
+        Source of the seed; every item then has a stream of its own.
 
     Returns
     -------
@@ -203,7 +202,8 @@ def _draw_for_pattern(
                 k += 1
 
 
-@njit(cache=True, parallel=True)
+# Not parallel: that takes 3 s longer to compile and saves 0.1 s on NUS-WIDE.
+@njit(cache=True)
 def _draw(
     indptr: Any,
     indices: Any,
@@ -216,7 +216,7 @@ def _draw(
     seed: Any,
     partners: Any,
 ) -> None:
-    for pattern in prange(starts.size - 1):
+    for pattern in range(starts.size - 1):
         _draw_for_pattern(
             pattern,
             indptr,
