@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 
@@ -13,7 +14,7 @@ def resolve_device(device: Any) -> str:
     name = str(device)
     if name == "cpu":
         return name
-    if name != "auto" and not name.startswith("cuda"):
+    if name != "auto" and not re.fullmatch(r"cuda(:\d+)?", name):
         raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N', got {device!r}.")
     # torch takes a second to import: only when the answer depends on it.
     import torch
@@ -21,8 +22,8 @@ def resolve_device(device: Any) -> str:
     n_devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto":
         return "cuda" if n_devices else "cpu"
-    suffix = name.removeprefix("cuda").removeprefix(":")
-    if not n_devices or (suffix and not (suffix.isdigit() and int(suffix) < n_devices)):
+    number = int(name.partition(":")[2] or 0)
+    if number >= n_devices:
         raise ValueError(
             f"device={name!r} is not available: torch {torch.__version__} sees {n_devices} "
             "CUDA device(s). Use device='auto' or 'cpu'."

@@ -11,6 +11,8 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 def as_generator(random_state: RandomState) -> np.random.Generator:
     """Return the generator that `random_state` stands for."""
     try:
+        if isinstance(random_state, bool):
+            raise TypeError
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
         raise ValueError(

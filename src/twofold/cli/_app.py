@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 import typer
-from rich.console import Console
 
 from twofold import __version__
 from twofold.cli._demo import demo
@@ -39,5 +38,6 @@ def main() -> None:
     try:
         app()
     except (ValueError, TypeError, OSError) as mistake:
-        Console(stderr=True).print(f"[bold red]twofold:[/] {mistake}", highlight=False)
+        typer.secho("twofold: ", fg="red", bold=True, nl=False, err=True)
+        typer.echo(str(mistake), err=True)
         sys.exit(2)

@@ -57,4 +57,4 @@ def demo(
         )
     console.print(table)
     path = write_text(out, demo_page(record))
-    console.print(f"Open [bold]{path}[/] in a browser.")
+    console.print(f"Open {path} in a browser.", markup=False, soft_wrap=True)

@@ -46,7 +46,8 @@ def load_multilabel(name: str, data_dir: str | os.PathLike[str] | None = None) -
     if not path.is_file():
         raise FileNotFoundError(f"{name} is not there: put its file at {path}.")
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        # Opened here, because np.load leaves a damaged file open.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             shape = tuple(int(size) for size in stored["X_shape"])
             n_labels = int(stored["n_labels"])
             features = sparse.csr_array(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_auc_score
 
-from twofold._core.checks import check_choice, check_equal_lengths
+from twofold._core.checks import check_choice, check_equal_lengths, check_item_ids
 
 Metric = Literal["euclidean", "dot"]
 CHUNK_NUMBERS = 2**24
@@ -26,6 +26,9 @@ def pair_auroc(similar: ArrayLike, similarity: ArrayLike) -> float:
     """
     stated = np.asarray(similar)
     values = np.asarray(similarity)
+    for name, array in (("similar", stated), ("similarity", values)):
+        if array.ndim != 1:
+            raise ValueError(f"{name} must have one dimension, got shape {array.shape}.")
     check_equal_lengths(similar=stated, similarity=values)
     graded = np.flatnonzero((stated != 0) & (stated != 1))
     if graded.size:
@@ -66,7 +69,11 @@ def pair_similarity(
     """
     check_choice("metric", metric, get_args(Metric))
     table = np.asarray(points, dtype=np.float32)
-    left, right = np.asarray(left), np.asarray(right)
+    if table.ndim != 2:
+        raise ValueError(f"points must have shape (n_items, dim), got {table.shape}.")
+    left = check_item_ids("left", left, len(table))
+    right = check_item_ids("right", right, len(table))
+    check_equal_lengths(left=left, right=right)
     similarity = np.empty(left.size, dtype=np.float32)
     size = max(1, CHUNK_NUMBERS // max(1, table.shape[1]))
     for first in range(0, left.size, size):

@@ -11,9 +11,21 @@ from scipy import sparse
 from twofold._core.checks import check_n_items
 
 
-def encode_classes(labels: Any) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
-    """Return the indicator of a class vector, and which classes are known."""
-    classes = np.asarray(labels)
+def is_matrix(labels: Any) -> bool:
+    """Whether labels are a matrix, dense or sparse, and not a class vector."""
+    if sparse.issparse(labels):
+        return True
+    try:
+        return np.ndim(labels) == 2
+    except ValueError:  # rows of different lengths
+        return False
+
+
+def encode_classes(
+    labels: Any,
+) -> tuple[NDArray[Any], sparse.csr_array, NDArray[np.bool_]]:
+    """Return a copy of a class vector, its indicator, and which classes are known."""
+    classes = _class_vector(labels)
     if classes.ndim != 1:
         raise ValueError(
             "labels must have shape (n_items,) for classes or (n_items, n_labels) for a 0/1 "
@@ -32,12 +44,14 @@ def encode_classes(labels: Any) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
             "one type, for instance strings."
         ) from None
     indptr = np.concatenate([[0], np.cumsum(known)])
-    return _indicator(codes, indptr, names.size), known
+    return classes.copy(), _indicator(codes, indptr, names.size), known
 
 
 def encode_indicator(labels: Any) -> sparse.csr_array:
     """Return a dense or sparse 0/1 matrix as a sparse indicator."""
     if sparse.issparse(labels):
+        if labels.ndim != 2:
+            raise ValueError(f"A sparse label matrix must be 2-dimensional, got {labels.shape}.")
         matrix = sparse.csr_array(labels, copy=True)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
@@ -61,7 +75,30 @@ def encode_indicator(labels: Any) -> sparse.csr_array:
         raise ValueError(
             f"The label matrix of shape {matrix.shape} has no label at all: no two items are alike."
         )
-    return _indicator(matrix.indices, matrix.indptr, matrix.shape[1])
+    used, columns = np.unique(matrix.indices, return_inverse=True)
+    return _indicator(columns, matrix.indptr, used.size)
+
+
+def _class_vector(labels: Any) -> NDArray[Any]:
+    """Return classes as an array in which an unknown one can still be told."""
+    try:
+        classes = np.asarray(labels)
+    except ValueError:
+        raise ValueError(_SETS) from None
+    if classes.dtype.kind in "US" and not isinstance(labels, np.ndarray):
+        # NumPy has made text of None, NaN and -1 among strings.
+        classes = np.array(labels, dtype=object)
+    if classes.dtype.kind == "O" and any(
+        isinstance(value, set | frozenset | list | tuple | dict) for value in classes.flat
+    ):
+        raise ValueError(_SETS)
+    return classes
+
+
+_SETS = (
+    "labels must hold one class an item. For several labels an item pass a 0/1 matrix, for "
+    "instance sklearn.preprocessing.MultiLabelBinarizer().fit_transform(labels)."
+)
 
 
 def _indicator(indices: Any, indptr: Any, n_labels: int) -> sparse.csr_array:

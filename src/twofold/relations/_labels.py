@@ -6,7 +6,6 @@ the n × n relation.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -16,9 +15,9 @@ from scipy import sparse
 
 from twofold._core.checks import check_choice, check_count, check_equal_lengths, check_item_ids
 from twofold._core.random import RandomState, as_generator
-from twofold._core.warnings import RelationWarning
+from twofold._core.warnings import RelationWarning, warn_user
 from twofold.relations._class_sampling import sample_class_partners
-from twofold.relations._indicator import encode_classes, encode_indicator
+from twofold.relations._indicator import encode_classes, encode_indicator, is_matrix
 from twofold.relations._label_sampling import has_dissimilar_partner, sample_label_partners
 from twofold.relations._pairs import PairRelation
 from twofold.relations._patterns import LabelPatterns, find_patterns
@@ -43,8 +42,10 @@ class LabelRelation:
 
     Attributes
     ----------
+    labels : ndarray or csr_array
+        The classes, or the indicator matrix; the relation's own.
     indicator : csr_array of float32, shape (n_items, n_labels)
-        One row an item, with ones at its labels.
+        One row an item, with ones at its labels; labels that no item has are left out.
     known : ndarray of bool, shape (n_items,)
         Whether anything is stated about the item.
 
@@ -61,20 +62,24 @@ class LabelRelation:
 
     def __post_init__(self) -> None:
         check_choice("grade", self.grade, get_args(Grade))
-        if sparse.issparse(self.labels) or np.ndim(self.labels) == 2:
+        if is_matrix(self.labels):
             indicator = encode_indicator(self.labels)
             known = np.ones(indicator.shape[0], dtype=bool)
+            labels = indicator
         else:
-            indicator, known = encode_classes(self.labels)
+            labels, indicator, known = encode_classes(self.labels)
+            labels.flags.writeable = False
+        for array in (known, indicator.data, indicator.indices, indicator.indptr):
+            array.flags.writeable = False
+        object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "indicator", indicator)
         object.__setattr__(self, "known", known)
         _refuse_no_dissimilar_pair(indicator, known)
         if self.n_empty:
-            warnings.warn(
+            warn_user(
                 f"{self.n_empty} of {self.n_items} rows have no label, first row "
                 f"{np.flatnonzero(self._is_empty)[0]}: they are alike to nothing.",
                 RelationWarning,
-                stacklevel=3,
             )
 
     @property
@@ -179,6 +184,8 @@ class LabelRelation:
         """
         n_similar = check_count("n_similar", n_similar, minimum=0)
         n_dissimilar = check_count("n_dissimilar", n_dissimilar, minimum=0)
+        if n_similar + n_dissimilar == 0:
+            raise ValueError("n_similar and n_dissimilar are both 0: ask for at least one partner.")
         rng = as_generator(random_state)
         if self.is_partition:
             partners = sample_class_partners(self.class_codes(), n_similar, n_dissimilar, rng)
@@ -190,7 +197,7 @@ class LabelRelation:
         drawn = partners >= 0
         if not drawn.any():
             raise ValueError(
-                "No pair can be drawn: no item has a partner of the kind asked for "
+                "No pair can be drawn: no item has a partner "
                 f"(n_similar={n_similar}, n_dissimilar={n_dissimilar})."
             )
         left = np.repeat(np.arange(self.n_items), drawn.sum(axis=1))
@@ -203,10 +210,7 @@ class LabelRelation:
 
     def take(self, items: ArrayLike) -> LabelRelation:
         """Restrict to `items` (indices or a mask) and renumber: `items[k]` becomes item k."""
-        taken = taken_items(items, self.n_items)
-        is_sparse = sparse.issparse(self.labels)
-        labels = self.labels.tocsr() if is_sparse else np.asarray(self.labels)
-        return LabelRelation(labels[taken], self.grade)
+        return LabelRelation(self.labels[taken_items(items, self.n_items)], self.grade)
 
     def class_codes(self) -> NDArray[np.int64]:
         """Return the class of every item as a number 0 .. n_labels - 1, -1 if unknown."""
@@ -244,11 +248,10 @@ class LabelRelation:
                 continue
             lonely = np.flatnonzero(labelled & (partners[:, column] < 0))
             if lonely.size:
-                warnings.warn(
+                warn_user(
                     f"{lonely.size} of {self.n_items} items have no {kind} partner, first item "
                     f"{lonely[0]}: they get no {kind} pair.",
                     RelationWarning,
-                    stacklevel=4,
                 )
 
     def __len__(self) -> int:

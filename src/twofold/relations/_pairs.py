@@ -18,7 +18,7 @@ from twofold._core.checks import (
     frozen_view,
 )
 from twofold._core.random import RandomState, as_generator
-from twofold._core.warnings import RelationWarning
+from twofold._core.warnings import RelationWarning, warn_user
 from twofold.relations._renumbering import renumbering
 
 
@@ -88,7 +88,10 @@ class PairRelation:
 
         `n_items` is one more than the largest id if it is not given; `similar` may be booleans.
         """
-        table = np.asarray(pairs)
+        try:
+            table = np.asarray(pairs)
+        except ValueError:
+            raise ValueError("pairs must have two items in every row, but some have not.") from None
         if table.size == 0:
             table = table.reshape(0, 2).astype(np.int64)
         if table.ndim != 2 or table.shape[1] != 2:
@@ -96,7 +99,7 @@ class PairRelation:
         if n_items is None:
             left = check_item_ids("pairs[:, 0]", table[:, 0])
             right = check_item_ids("pairs[:, 1]", table[:, 1])
-            n_items = int(max(left.max(), right.max())) + 1 if left.size else 2
+            n_items = max(2, int(table.max()) + 1) if left.size else 2
         left, right = table[:, 0], table[:, 1]
         return cls(left, right, similar, n_items, weight)  # type: ignore[arg-type]
 
@@ -127,13 +130,12 @@ class PairRelation:
             raise ValueError(
                 f"None of the {self.n_pairs} pairs lies within the {n_taken} items taken."
             )
-        kept = self._rows(inside)
-        return PairRelation(
-            new_number[kept.left], new_number[kept.right], kept.similar, n_taken, kept.weight
-        )
+        return self._rows(inside, new_number, n_taken)
 
     def merge(self, other: PairRelation) -> PairRelation:
         """Return the statements of both; the larger number of items counts."""
+        if not isinstance(other, PairRelation):
+            raise TypeError(f"other must be a PairRelation, got {type(other).__name__}.")
         weight = None
         if self.weight is not None or other.weight is not None:
             weight = np.concatenate([_weight_or_ones(self), _weight_or_ones(other)])
@@ -170,27 +172,34 @@ class PairRelation:
         _, first, pair = np.unique(
             _pair_keys(self.left, self.right, self.n_items), return_index=True, return_inverse=True
         )
-        share = _held_out_share(held_out, first.size)
+        n_out = _n_held_out(held_out, first.size)
+        is_alike = self.similar[first] > 0.5
+        alike = rng.permutation(np.flatnonzero(is_alike))
+        unalike = rng.permutation(np.flatnonzero(~is_alike))
+        n_alike_out = round(n_out * alike.size / first.size)
         chosen = np.zeros(first.size, dtype=bool)
-        alike = self.similar[first] > 0.5
-        for kind in (alike, ~alike):
-            members = rng.permutation(np.flatnonzero(kind))
-            chosen[members[: round(share * members.size)]] = True
+        chosen[alike[:n_alike_out]] = True
+        chosen[unalike[: n_out - n_alike_out]] = True
         out = chosen[pair]
-        if out.all() or not out.any():
-            raise ValueError(
-                f"held_out={held_out} of {first.size} pair(s) leaves one part empty. "
-                "Give more pairs or another share."
-            )
-        return self._rows(~out), self._rows(out)
+        everything = np.arange(self.n_items)
+        return (
+            self._rows(~out, everything, self.n_items),
+            self._rows(out, everything, self.n_items),
+        )
 
-    def _rows(self, rows: NDArray[np.bool_]) -> PairRelation:
-        weight = None if self.weight is None else self.weight[rows]
+    def _rows(
+        self, rows: NDArray[np.bool_], new_number: NDArray[np.int64], n_items: int
+    ) -> PairRelation:
+        """Return some statements, their items renumbered."""
         with warnings.catch_warnings():
             # Its contradictions were said when this relation was made.
             warnings.simplefilter("ignore", RelationWarning)
             return PairRelation(
-                self.left[rows], self.right[rows], self.similar[rows], self.n_items, weight
+                new_number[self.left[rows]],
+                new_number[self.right[rows]],
+                self.similar[rows],
+                n_items,
+                None if self.weight is None else self.weight[rows],
             )
 
     def __len__(self) -> int:
@@ -209,7 +218,7 @@ class PairRelation:
 
 
 def _check_similar(values: Any) -> NDArray[np.float32]:
-    similar = _check_floats("similar", values)
+    similar = _check_numbers("similar", values)
     wrong = np.flatnonzero(~((similar >= 0) & (similar <= 1)))
     if wrong.size:
         value = similar[wrong[0]]
@@ -218,12 +227,12 @@ def _check_similar(values: Any) -> NDArray[np.float32]:
             f"similar must be 1 for alike, 0 for not alike, or a grade in between; {wrong.size} "
             f"value(s) are not in [0, 1], first at row {wrong[0]} ({value:g}).{hint}"
         )
-    return similar
+    return similar.astype(np.float32, copy=False)
 
 
 def _check_weight(values: Any) -> NDArray[np.float32]:
-    weight = _check_floats("weight", values)
-    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    weight = _check_numbers("weight", values)
+    wrong = np.flatnonzero(~((weight >= 0) & (weight <= np.finfo(np.float32).max)))
     if wrong.size:
         raise ValueError(
             f"weight must be finite and not negative; {wrong.size} value(s) are not, first at row "
@@ -231,16 +240,16 @@ def _check_weight(values: Any) -> NDArray[np.float32]:
         )
     if weight.size and not weight.any():
         raise ValueError("weight is 0 for every pair, so that nothing is stated.")
-    return weight
+    return weight.astype(np.float32, copy=False)
 
 
-def _check_floats(name: str, values: Any) -> NDArray[np.float32]:
+def _check_numbers(name: str, values: Any) -> NDArray[Any]:
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got shape {array.shape}.")
     if array.size and array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold numbers, got {array.dtype} (first: {array[0]!r}).")
-    return array.astype(np.float32, copy=False)
+    return array
 
 
 def _refuse_self_pairs(left: NDArray[np.int64], right: NDArray[np.int64]) -> None:
@@ -273,11 +282,10 @@ def _warn_of_contradictions(
     both = sided[1:][(sided[1:] - sided[:-1] == 1) & (sided[1:] % 2 == 1)] // 2
     if both.size:
         row = int(np.flatnonzero(np.isin(keys, both))[0])
-        warnings.warn(
+        warn_user(
             f"{both.size} pair(s) are stated both as alike and as not alike, first items "
             f"{left[row]} and {right[row]} (row {row}). Both statements are kept.",
             RelationWarning,
-            stacklevel=4,
         )
 
 
@@ -287,9 +295,17 @@ def _weight_or_ones(relation: PairRelation) -> NDArray[np.float32]:
     return relation.weight
 
 
-def _held_out_share(held_out: float | int, n_pairs: int) -> float:
-    if isinstance(held_out, float):
+def _n_held_out(held_out: float | int, n_pairs: int) -> int:
+    """Return how many pairs to hold out, at least one and not all."""
+    if isinstance(held_out, float | np.floating):
         if not 0 < held_out < 1:
             raise ValueError(f"held_out must be a share in (0, 1) or a number, got {held_out}.")
-        return held_out
-    return check_count("held_out", held_out) / n_pairs
+        n_out = round(float(held_out) * n_pairs)
+    else:
+        n_out = check_count("held_out", held_out)
+    if not 0 < n_out < n_pairs:
+        raise ValueError(
+            f"held_out={held_out} of {n_pairs} pair(s) leaves one part empty. Give more pairs or "
+            "another share."
+        )
+    return n_out

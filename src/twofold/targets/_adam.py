@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from twofold._core.warnings import warn_user
 from twofold.relations import PairRelation
 from twofold.targets._engine import AdamStep, Engine, Problem
 from twofold.targets._engine_cpu import CpuEngine
@@ -32,6 +32,7 @@ KEEP_FIRST = 0.5
 KEEP_SECOND = 0.99
 RATE_OF_MARGIN = 0.05
 RATE_OF_DOT = 0.1
+RATE_AFTER_RISE = 0.25
 SETTLING_EPOCHS = 5
 JITTER = 1e-4
 """Moves given points that coincide apart, which no gradient can."""
@@ -80,52 +81,68 @@ def _placed_engine(
     """Return an engine whose points are Adam's first."""
     relation = problem.relation
     points = random_points(relation.n_items, dim, rng)
-    given = problem.prior if init is None else init
-    if given is not None and not isinstance(given, str):
-        return _engine_on(device, problem, given + JITTER * problem.loss.length * points)
     linked = relation.linked
     if not linked.all():
         points[~linked] = 0
+    given = problem.prior if init is None else init
+    if given is not None and not isinstance(given, str):
+        return _engine_on(device, problem, given + JITTER * problem.loss.length * points)
     if init is None and isinstance(relation, PairRelation):
         assert not isinstance(problem.loss, TripletLoss)
         engine = _engine_on(device, problem, points)
-        warm_start(engine, relation, problem.loss, rng)
+        warm_start(engine, relation, problem.loss, points, rng)
         return engine
     return _engine_on(device, problem, points * np.float32(problem.loss.length))
 
 
 def _descend(engine: Engine, problem: Problem, budget: Budget) -> tuple[list[float], bool]:
-    """Step until the loss settles; return its history and whether it did."""
-    rate = (
-        RATE_OF_DOT if isinstance(problem.loss, DotLoss) else RATE_OF_MARGIN * problem.loss.length
+    """Step until the loss settles; return its history and whether it did.
+
+    A step that raises the loss is taken back, and Adam starts again from there at a lower rate,
+    so that the loss never rises and the last points are the best.
+    """
+    rate = problem.loss.length * (
+        RATE_OF_DOT if isinstance(problem.loss, DotLoss) else RATE_OF_MARGIN
     )
-    knowing_nothing = problem.loss_at_zero
-    history: list[float] = []
+    n_steps = 1
+    history = [_finite(engine.sweep(_step(rate, n_steps)), epoch=0)]
+    least_fall = budget.tol * (problem.loss_at_zero or history[0])
     for epoch in range(budget.max_epochs + 1):
-        # A sweep gives the loss at the present points together with the next ones, so that the
-        # points that are returned are those whose loss is known.
-        loss = engine.sweep(AdamStep(rate, KEEP_FIRST, KEEP_SECOND, epoch + 1))
-        if not math.isfinite(loss):
-            raise FloatingPointError(
-                f"The targets' loss became {loss} in epoch {epoch}. Check init, prior and margin "
-                "for very large numbers."
-            )
-        history.append(loss)
-        if budget.callback is not None and budget.callback(epoch, loss):
+        if budget.callback is not None and budget.callback(epoch, history[-1]):
             return history, False
-        if _has_settled(history, budget.tol * (knowing_nothing or history[0])):
+        if _has_settled(history, least_fall):
             return history, True
-        if epoch and loss > history[-2]:
-            rate /= 2
-        if epoch < budget.max_epochs:
-            engine.advance()
-    warnings.warn(
+        if epoch == budget.max_epochs:
+            break
+        # A sweep gives the loss at the present points together with the next ones.
+        engine.advance()
+        n_steps += 1
+        loss = _finite(engine.sweep(_step(rate, n_steps)), epoch + 1)
+        if loss > history[-1]:
+            engine.retreat()
+            rate *= RATE_AFTER_RISE
+            n_steps = 1
+            loss = engine.sweep(_step(rate, n_steps))
+        history.append(min(loss, history[-1]))
+    warn_user(
         f"The targets' loss was still falling after max_epochs={budget.max_epochs} "
         f"({history[-1]:.3g} from {history[0]:.3g}). Raise max_epochs or tol.",
         ConvergenceWarning,
-        stacklevel=4,
     )
     return history, False
+
+
+def _step(rate: float, n_steps: int) -> AdamStep:
+    return AdamStep(rate, KEEP_FIRST, KEEP_SECOND, n_steps)
+
+
+def _finite(loss: float, epoch: int) -> float:
+    if not math.isfinite(loss):
+        raise FloatingPointError(
+            f"The targets' loss became {loss} in epoch {epoch}. Check init, prior and margin for "
+            "very large numbers."
+        )
+    return loss
 
 
 def _has_settled(history: list[float], least_fall: float) -> bool:
@@ -134,7 +151,7 @@ def _has_settled(history: list[float], least_fall: float) -> bool:
         return True
     if len(history) <= SETTLING_EPOCHS:
         return False
-    return history[-1 - SETTLING_EPOCHS] - min(history[-SETTLING_EPOCHS:]) <= least_fall
+    return history[-1 - SETTLING_EPOCHS] - history[-1] <= least_fall
 
 
 def _engine_on(device: str, problem: Problem, start: NDArray[np.float32]) -> Engine:

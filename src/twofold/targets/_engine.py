@@ -92,14 +92,17 @@ class Engine(Protocol):
         D the absolute sums of its rows.
         """
 
-    def scale(self, factor: float) -> None:
-        """Multiply all points by `factor`."""
+    def blend(self, factor: float, offset: NDArray[np.float32]) -> None:
+        """Replace the points T by factor · T + offset."""
 
     def sweep(self, step: AdamStep) -> float:
         """Return F at the present points, and work out the points after them."""
 
     def advance(self) -> None:
         """Go on to the points that the last sweep worked out."""
+
+    def retreat(self) -> None:
+        """Go back to the points before the last advance, and forget the moments."""
 
     def points(self) -> NDArray[np.float32]:
         """Return the present points, shape (n_items, dim)."""

@@ -31,6 +31,7 @@ class CpuEngine:
         self._statement_scale = np.float32(self._n_items / problem.total_weight)
         self._points = _aligned(start.shape)
         self._points[:] = start
+        self._before = _aligned(start.shape)
         self._following = _aligned(start.shape)
         self._first = np.zeros_like(start)
         self._second = np.zeros_like(start)
@@ -41,7 +42,7 @@ class CpuEngine:
 
     def spread(self, n_passes: int, momentum: float) -> None:
         """Replace each point by the signed mean of its partners, `n_passes` times."""
-        before = np.zeros_like(self._points)
+        self._before[:] = 0
         for _ in range(n_passes):
             _sweeps.sweep_signed(
                 self._links.starts,
@@ -49,15 +50,15 @@ class CpuEngine:
                 self._links.weights,
                 np.float32(momentum),
                 self._points,
-                before,
+                self._before,
                 self._following,
             )
-            before, self._points, self._following = self._points, self._following, before
-        self._following = _aligned(self._points.shape)
+            self.advance()
 
-    def scale(self, factor: float) -> None:
-        """Multiply all points by `factor`."""
+    def blend(self, factor: float, offset: NDArray[np.float32]) -> None:
+        """Replace the points T by factor · T + offset."""
         self._points *= np.float32(factor)
+        self._points += offset
 
     def sweep(self, step: AdamStep) -> float:
         """Return the objective at the present points, and work out the points after them."""
@@ -81,7 +82,17 @@ class CpuEngine:
 
     def advance(self) -> None:
         """Go on to the points that the last sweep worked out."""
-        self._points, self._following = self._following, self._points
+        self._before, self._points, self._following = (
+            self._points,
+            self._following,
+            self._before,
+        )
+
+    def retreat(self) -> None:
+        """Go back to the points before the last advance, and forget the moments."""
+        self._points, self._before = self._before, self._points
+        self._first[:] = 0
+        self._second[:] = 0
 
     def points(self) -> NDArray[np.float32]:
         """Return the present points, shape (n_items, dim)."""

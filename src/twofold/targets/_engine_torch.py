@@ -39,7 +39,7 @@ class TorchEngine:
             assert not isinstance(problem.loss, TripletLoss)
             self._statements = PairLinks(problem.relation, problem.loss, self._device)
         self._points = _tensor(start, self._device)
-        self._following = self._points
+        self._before = self._following = self._points
         self._first = torch.zeros_like(self._points)
         self._second = torch.zeros_like(self._points)
         self._prior = None if problem.prior is None else _tensor(problem.prior, self._device)
@@ -53,9 +53,9 @@ class TorchEngine:
             following = self._statements.signed_mean(self._points) - momentum * before
             before, self._points = self._points, following
 
-    def scale(self, factor: float) -> None:
-        """Multiply all points by `factor`."""
-        self._points = self._points * factor
+    def blend(self, factor: float, offset: NDArray[np.float32]) -> None:
+        """Replace the points T by factor · T + offset."""
+        self._points = self._points * factor + _tensor(offset, self._device)
 
     def sweep(self, step: AdamStep) -> float:
         """Return the objective at the present points, and work out the points after them."""
@@ -76,7 +76,13 @@ class TorchEngine:
 
     def advance(self) -> None:
         """Go on to the points that the last sweep worked out."""
-        self._points = self._following
+        self._before, self._points = self._points, self._following
+
+    def retreat(self) -> None:
+        """Go back to the points before the last advance, and forget the moments."""
+        self._points = self._before
+        self._first.zero_()
+        self._second.zero_()
 
     def points(self) -> NDArray[np.float32]:
         """Return the present points, shape (n_items, dim)."""

@@ -7,13 +7,12 @@ each weighted by how many items have it.
 from __future__ import annotations
 
 import time
-import warnings
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import helmert
 
-from twofold._core.warnings import TargetWarning
+from twofold._core.warnings import TargetWarning, warn_user
 from twofold.relations import LabelRelation
 from twofold.targets._label_matrix import LabelMatrix
 from twofold.targets._leading_eigenpairs import leading_eigenpairs
@@ -86,11 +85,10 @@ def _largest_classes(relation: LabelRelation, dim: int) -> tuple[NDArray[np.floa
     directions[placed, np.arange(placed.size)] = 1
     left_out = largest[dim:]
     if left_out.size:
-        warnings.warn(
+        warn_user(
             f"dim={dim} is less than the {sizes.size} classes: the {left_out.size} smallest share "
             f"the target 0. Raise dim to {sizes.size}, or use the contrastive loss.",
             TargetWarning,
-            stacklevel=4,
         )
     n_known = int(sizes.sum())
     missed = float((sizes[left_out] * (sizes[left_out] - 1.0)).sum())

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from twofold._core.warnings import warn_user
 
 if TYPE_CHECKING:
     from twofold.targets._label_matrix import LabelMatrix
@@ -45,7 +48,8 @@ def leading_eigenpairs(
     """
     if matrix.n <= max(DENSE_SIZE, 2 * (n_wanted + SPARE)):
         values, vectors = np.linalg.eigh(matrix.toarray())
-        return values[::-1][:n_wanted], vectors[:, ::-1][:, :n_wanted]
+        values, vectors = values[::-1][:n_wanted], vectors[:, ::-1][:, :n_wanted]
+        return _without_noise(values, 1e-12), vectors
     rng = np.random.default_rng(0)
     block = rng.standard_normal((matrix.n, n_wanted + SPARE), dtype=np.float32)
     for _ in range(MAX_RESTARTS):
@@ -53,7 +57,19 @@ def leading_eigenpairs(
         if residual <= TOLERANCE * values[0]:
             break
         block = vectors
-    return values[:n_wanted].astype(np.float64), vectors[:, :n_wanted].astype(np.float64)
+    else:
+        warn_user(
+            f"The eigenvalues of the relation are only good to {residual / values[0]:.1g} of the "
+            f"largest after {MAX_RESTARTS} restarts; another dim may part them better.",
+            ConvergenceWarning,
+        )
+    values, vectors = values[:n_wanted].astype(np.float64), vectors[:, :n_wanted]
+    return _without_noise(values, 1e-6), vectors.astype(np.float64)
+
+
+def _without_noise(values: NDArray[np.float64], rounding: float) -> NDArray[np.float64]:
+    """Make eigenvalues 0 that rounding alone can make."""
+    return np.where(np.abs(values) > rounding * np.abs(values).max(), values, 0.0)
 
 
 def _krylov_pairs(

@@ -103,6 +103,10 @@ def solve_targets(
     check_choice("method", method, get_args(Method))
     margin = check_number("margin", margin, 0, strict=True)
     prior_weight = check_number("prior_weight", prior_weight, 0)
+    if prior_weight and prior is None:
+        raise ValueError(f"prior_weight={prior_weight:g} needs a prior to draw the targets to.")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable, got {callback!r}.")
     budget = Budget(check_count("max_epochs", max_epochs), check_number("tol", tol, 0), callback)
     first = None if init is None else _check_init(init, relation.n_items, dim)
     drawn_to = None if prior is None else _check_points("prior", prior, relation.n_items, dim)
@@ -137,20 +141,27 @@ def _takes_exact(method: Method, why_not: str | None) -> bool:
 
 def _check_init(init: Any, n_items: int, dim: int) -> NDArray[np.float32] | Literal["random"]:
     if isinstance(init, str):
-        check_choice("init", init, ("random",))
+        if init != "random":
+            raise ValueError(f"init must be an array, 'random' or None, got {init!r}.")
         return "random"
     return _check_points("init", init, n_items, dim)
 
 
 def _check_points(name: str, points: Any, n_items: int, dim: int) -> NDArray[np.float32]:
-    array = np.asarray(points, dtype=np.float32)
+    try:
+        array = np.asarray(points)
+        if array.dtype.kind not in "biuf":
+            raise TypeError
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be an array of numbers.") from None
     if array.shape != (n_items, dim):
         raise ValueError(
             f"{name} must have shape (n_items, dim) = ({n_items}, {dim}), got {array.shape}."
         )
-    wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
+    largest = np.finfo(np.float32).max
+    wrong = np.flatnonzero(~(np.abs(array) <= largest).all(axis=1))
     if wrong.size:
         raise ValueError(
             f"{name} must be finite; {wrong.size} row(s) are not, first row {wrong[0]}."
         )
-    return array
+    return array.astype(np.float32)

@@ -21,6 +21,8 @@ from twofold.targets._losses import ContrastiveLoss, PairLoss
 
 N_SIZE_PAIRS = 20_000
 """Pairs that the size of the start is fitted on."""
+NOISE = 1e-3
+"""Size of the random part of the start, in lengths of the loss."""
 
 
 def random_points(n_items: int, dim: int, rng: np.random.Generator) -> NDArray[np.float32]:
@@ -32,23 +34,27 @@ def random_points(n_items: int, dim: int, rng: np.random.Generator) -> NDArray[n
 
 
 def warm_start(
-    engine: Engine, relation: PairRelation, loss: PairLoss, rng: np.random.Generator
+    engine: Engine,
+    relation: PairRelation,
+    loss: PairLoss,
+    points: NDArray[np.float32],
+    rng: np.random.Generator,
 ) -> None:
-    """Turn an engine's random points into a start that fits `relation` and `loss`."""
+    """Turn an engine's random `points` into a start that fits `relation` and `loss`."""
     mean_degree = 2 * relation.n_pairs / relation.n_items
     # A random graph's noise fills the spectrum up to 2 √(degree − 1) / degree; this momentum
     # keeps it from growing.
     momentum = max(0.0, (mean_degree - 1) / mean_degree**2)
     engine.spread(max(1, int(math.log(relation.n_items) / 2)), momentum)
     some = rng.integers(relation.n_pairs, size=min(relation.n_pairs, N_SIZE_PAIRS))
-    engine.scale(
-        _fitted_size(
-            loss,
-            engine.rows(relation.left[some]).astype(np.float64),
-            engine.rows(relation.right[some]).astype(np.float64),
-            relation.similar[some],
-        )
+    size = _fitted_size(
+        loss,
+        engine.rows(relation.left[some]).astype(np.float64),
+        engine.rows(relation.right[some]).astype(np.float64),
+        relation.similar[some],
     )
+    # Statements that cancel leave their items at 0, where no loss has a slope.
+    engine.blend(size, points * np.float32(NOISE * loss.length))
 
 
 def _fitted_size(

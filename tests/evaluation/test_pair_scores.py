@@ -1,0 +1,167 @@
+"""Scores of pairs: AUROC against its definition, similarities against a loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from twofold.evaluation import _pairs, pair_auroc, pair_similarity
+
+
+def slow_auroc(similar, similarity):
+    """Return the definition: the share of (alike, not alike) that are in order, ties one half."""
+    wins = [
+        1.0 if a > b else 0.5 if a == b else 0.0
+        for a, kind in zip(similarity, similar, strict=True)
+        if kind
+        for b, other_kind in zip(similarity, similar, strict=True)
+        if not other_kind
+    ]
+    return sum(wins) / len(wins)
+
+
+def slow_similarity(points, left, right, metric):
+    found = []
+    for i, j in zip(left, right, strict=True):
+        coordinates = list(zip(points[i], points[j], strict=True))
+        if metric == "dot":
+            found.append(sum(a * b for a, b in coordinates))
+        else:
+            found.append(-(sum((a - b) ** 2 for a, b in coordinates) ** 0.5))
+    return found
+
+
+SCORED_PAIRS = st.lists(
+    st.tuples(st.integers(0, 1), st.integers(-3, 3)), min_size=2, max_size=25
+).filter(lambda rows: len({kind for kind, _ in rows}) == 2)
+
+
+@settings(deadline=None, max_examples=100)
+@given(SCORED_PAIRS)
+def test_auroc_is_its_definition_with_ties(rows):
+    similar, similarity = zip(*rows, strict=True)
+    assert pair_auroc(similar, similarity) == pytest.approx(slow_auroc(similar, similarity))
+
+
+@pytest.mark.parametrize("kind", [bool, np.int8, np.float32])
+def test_auroc_takes_0_and_1_of_any_type(kind):
+    assert pair_auroc(np.array([1, 0, 0]).astype(kind), [2.0, 1.0, 3.0]) == 0.5
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "dot"])
+def test_a_better_placement_scores_better(metric):
+    left, right, similar = [0, 0], [1, 2], [1, 0]  # 0 is like 1, and not like 2
+    good = [[1.0, 0.0], [1.0, 0.1], [-1.0, 0.0]]
+    bad = [[1.0, 0.0], [-1.0, 0.0], [1.0, 0.1]]
+    assert pair_auroc(similar, pair_similarity(good, left, right, metric)) == 1.0
+    assert pair_auroc(similar, pair_similarity(bad, left, right, metric)) == 0.0
+
+
+@pytest.mark.parametrize(("similar", "kind"), [([1, 1, 1], "alike"), ([0, 0, 0], "not alike")])
+def test_auroc_refuses_pairs_of_one_kind(similar, kind):
+    with pytest.raises(ValueError, match=rf"both kinds, but all 3 pair\(s\) are {kind}"):
+        pair_auroc(similar, [1.0, 2.0, 3.0])
+
+
+def test_auroc_refuses_no_pairs():
+    with pytest.raises(ValueError, match=r"0 pair\(s\)"):
+        pair_auroc([], [])
+
+
+@pytest.mark.parametrize(
+    ("similar", "place"),
+    [
+        ([1, 0, 0.5], r"row 2 \(0\.5\)"),
+        ([1, -1, 0], r"row 1 \(-1"),
+        ([np.nan, 1, 0], r"row 0 \(nan\)"),
+        ([1, 0, 2], r"row 2 \(2"),
+    ],
+)
+def test_auroc_refuses_grades_and_says_how_to_make_them_0_or_1(similar, place):
+    with pytest.raises(ValueError, match=rf"similar must be .*0 or 1.*1 value.*{place}.*similar >"):
+        pair_auroc(similar, [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_auroc_refuses_a_similarity_that_is_not_finite(value):
+    with pytest.raises(ValueError, match=rf"similarity must be finite.* row 1 \({value}\)"):
+        pair_auroc([1, 0, 1], [0.0, value, 1.0])
+
+
+def test_auroc_refuses_lengths_that_differ():
+    with pytest.raises(ValueError, match="similar has 2, similarity has 3"):
+        pair_auroc([1, 0], [1.0, 2.0, 3.0])
+
+
+def test_auroc_refuses_arrays_of_two_dimensions():
+    with pytest.raises(ValueError, match=r"one dimension, got shape \(1, 2\)"):
+        pair_auroc([[0, 1]], [[1.0, 2.0]])
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    points=arrays(np.float32, (5, 3), elements=st.floats(-10, 10, width=32)),
+    pairs=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12),
+    metric=st.sampled_from(["euclidean", "dot"]),
+)
+def test_similarity_is_that_of_a_loop(points, pairs, metric):
+    left, right = np.array(pairs, dtype=int).reshape(-1, 2).T
+    found = pair_similarity(points, left, right, metric)
+    assert found.dtype == np.float32
+    assert found.shape == (len(pairs),)
+    wanted = slow_similarity(points.astype(float), left, right, metric)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-4)
+
+
+def test_similarity_is_euclidean_by_default():
+    assert pair_similarity([[0.0, 0.0], [3.0, 4.0]], [0], [1]).tolist() == [-5.0]
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "dot"])
+@pytest.mark.parametrize("chunk_numbers", [1, 8, 21, 10_000])
+def test_similarity_does_not_depend_on_the_chunks(monkeypatch, metric, chunk_numbers):
+    rng = np.random.default_rng(0)
+    points, pairs = rng.normal(size=(9, 4)), rng.integers(0, 9, (2, 23))
+    whole = pair_similarity(points, *pairs, metric)
+    sizes = []
+    room, name = (np, "einsum") if metric == "dot" else (np.linalg, "norm")
+    inner = getattr(room, name)
+
+    def counting(*args, **kwargs):
+        found = inner(*args, **kwargs)
+        sizes.append(len(found))
+        return found
+
+    monkeypatch.setattr(_pairs, "CHUNK_NUMBERS", chunk_numbers)
+    monkeypatch.setattr(room, name, counting)
+    in_chunks = pair_similarity(points, *pairs, metric)
+    np.testing.assert_array_equal(in_chunks, whole)
+    assert sum(sizes) == 23
+    assert max(sizes) == min(23, max(1, chunk_numbers // 4))
+
+
+def test_similarity_refuses_an_unknown_metric():
+    with pytest.raises(ValueError, match="metric must be one of 'euclidean', 'dot', got 'cosine'"):
+        pair_similarity(np.eye(2), [0], [1], "cosine")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "error", "sentence"),
+    [
+        ([0, -1], [1, 2], ValueError, r"left has 1 .* row 1 \(item -1\)"),
+        ([0, 1], [3, 2], ValueError, r"right has 1 .* row 0 \(item 3\)"),
+        ([0.0], [1], TypeError, r"left must hold integers, got float64"),
+        ([0, 1, 2], [0], ValueError, r"left has 3, right has 1"),
+    ],
+)
+def test_similarity_refuses_bad_rows_of_points(left, right, error, sentence):
+    with pytest.raises(error, match=sentence):
+        pair_similarity(np.eye(3), left, right)
+
+
+def test_similarity_refuses_points_of_one_dimension():
+    with pytest.raises(ValueError, match=r"points .* \(3,\)"):
+        pair_similarity([1.0, 2.0, 3.0], [0], [1])

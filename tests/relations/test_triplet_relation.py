@@ -1,0 +1,108 @@
+"""Comparisons: what they refuse, and how they are restricted."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from twofold.relations import TripletRelation
+
+
+def test_triplets_are_kept():
+    relation = TripletRelation([0, 3], [1, 2], [2, 0], n_items=5)
+    assert relation.n_triplets == len(relation) == 2
+    assert relation.anchor.tolist() == [0, 3]
+    assert relation.positive.tolist() == [1, 2]
+    assert relation.negative.tolist() == [2, 0]
+    assert repr(relation) == "TripletRelation(2 triplets over 5 items)"
+
+
+def test_linked_says_which_items_are_in_a_triplet_in_any_role():
+    relation = TripletRelation([0], [3], [5], n_items=7)
+    assert np.flatnonzero(relation.linked).tolist() == [0, 3, 5]
+    assert relation.linked.shape == (7,)
+
+
+def test_fields_cannot_be_set_and_arrays_are_read_only():
+    anchor = np.array([0])
+    relation = TripletRelation(anchor, [1], [2], n_items=3)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        relation.n_items = 4
+    for role in (relation.anchor, relation.positive, relation.negative):
+        with pytest.raises(ValueError, match="read-only"):
+            role[0] = 1
+    anchor[0] = 2  # the caller's own stays writeable
+
+
+@pytest.mark.parametrize(
+    ("anchor", "positive", "negative", "twice"),
+    [
+        ([0, 1], [1, 1], [2, 2], r"\(1, 1, 2\)"),
+        ([0, 2], [1, 1], [2, 2], r"\(2, 1, 2\)"),
+        ([0, 0], [1, 2], [2, 2], r"\(0, 2, 2\)"),
+    ],
+)
+def test_a_triplet_that_names_an_item_twice_is_refused(anchor, positive, negative, twice):
+    with pytest.raises(ValueError, match=rf"1 triplet\(s\) .* first at row 1 {twice}\. Drop them"):
+        TripletRelation(anchor, positive, negative, n_items=3)
+
+
+@pytest.mark.parametrize("role", ["anchor", "positive", "negative"])
+@pytest.mark.parametrize(
+    ("ids", "error", "sentence"),
+    [
+        ([-1, 5], ValueError, r"has 1 item id\(s\) outside 0 \.\. 5, first at row 0 \(item -1\)"),
+        ([4, 6], ValueError, r"has 1 item id\(s\) outside 0 \.\. 5, first at row 1 \(item 6\)"),
+        ([4.0, 5.0], TypeError, r"must hold integers, got float64"),
+        ([[4, 5]], ValueError, r"must have one dimension, got shape \(1, 2\)"),
+    ],
+)
+def test_bad_ids_are_refused_in_every_role(role, ids, error, sentence):
+    roles = {"anchor": [0, 1], "positive": [1, 2], "negative": [2, 3]} | {role: ids}
+    with pytest.raises(error, match=f"{role} {sentence}"):
+        TripletRelation(**roles, n_items=6)
+
+
+def test_lengths_that_differ_are_listed():
+    with pytest.raises(ValueError, match="anchor has 2, positive has 1, negative has 3"):
+        TripletRelation([0, 1], [1], [2, 3, 3], n_items=4)
+
+
+def test_an_empty_relation_is_refused():
+    with pytest.raises(ValueError, match="empty: state at least one triplet"):
+        TripletRelation([], [], [], n_items=4)
+
+
+@pytest.mark.parametrize("n_items", [0, 1])
+def test_too_few_items_are_refused(n_items):
+    with pytest.raises(ValueError, match=f"n_items must be at least 2 .* got {n_items}"):
+        TripletRelation([], [], [], n_items=n_items)
+
+
+def test_take_renumbers_in_the_order_given():
+    relation = TripletRelation([0, 1, 2], [1, 2, 3], [2, 3, 4], n_items=5)
+    taken = relation.take([3, 2, 1])
+    assert taken.n_items == 3
+    assert (taken.anchor.item(), taken.positive.item(), taken.negative.item()) == (2, 1, 0)
+
+
+def test_take_by_a_mask():
+    relation = TripletRelation([0, 1, 2], [1, 2, 3], [2, 3, 4], n_items=5)
+    taken = relation.take(np.arange(5) > 0)
+    assert taken.anchor.tolist() == [0, 1]
+    assert taken.positive.tolist() == [1, 2]
+    assert taken.negative.tolist() == [2, 3]
+
+
+def test_take_refuses_to_leave_nothing():
+    relation = TripletRelation([0, 1], [1, 2], [2, 3], n_items=4)
+    with pytest.raises(ValueError, match="None of the 2 triplets lies within the 3 items taken"):
+        relation.take([0, 1, 3])
+
+
+def test_take_refuses_items_that_come_twice():
+    relation = TripletRelation([0], [1], [2], n_items=4)
+    with pytest.raises(ValueError, match=r"1 come again, first at row 3 \(item 1\)"):
+        relation.take([0, 1, 2, 1])

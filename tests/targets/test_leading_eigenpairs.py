@@ -1,0 +1,162 @@
+"""Products with the relation of label vectors, and its largest eigenvalues, against dense ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import target_oracles as oracle
+from scipy import sparse
+
+from twofold.relations import LabelRelation
+from twofold.targets import _label_matrix, solve_targets
+from twofold.targets._label_matrix import LabelMatrix
+from twofold.targets._leading_eigenpairs import DENSE_SIZE, leading_eigenpairs
+
+GRADES = pytest.mark.parametrize("grade", ["overlap", "jaccard"])
+
+
+def distinct_vectors(n: int, n_labels: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """About n distinct label vectors, and how often each occurs."""
+    rng = np.random.default_rng(seed)
+    how_common = rng.uniform(0.02, 0.35, n_labels)
+    labels = np.unique((rng.random((2 * n, n_labels)) < how_common).astype(np.float32), axis=0)
+    labels = rng.permutation(labels[labels.any(axis=1)])[:n]
+    return labels, rng.geometric(0.2, len(labels)).astype(np.float64)
+
+
+def dense_relation(labels: np.ndarray, counts: np.ndarray, grade: str) -> np.ndarray:
+    """diag(w) R diag(w) in float64."""
+    shared = labels.astype(np.float64) @ labels.T
+    sizes = labels.sum(axis=1, dtype=np.float64)
+    relation = (
+        (shared > 0).astype(np.float64)
+        if grade == "overlap"
+        else shared / (sizes[:, None] + sizes - shared)
+    )
+    return np.sqrt(counts)[:, None] * relation * np.sqrt(counts)
+
+
+def relation_matrix(labels: np.ndarray, counts: np.ndarray, grade: str) -> LabelMatrix:
+    return LabelMatrix(sparse.csr_array(labels), counts, grade)
+
+
+@GRADES
+def test_the_dense_relation_of_these_tests_is_the_oracles(grade):
+    labels, counts = distinct_vectors(40, 8, seed=0)
+    expected = np.sqrt(counts)[:, None] * oracle.grades(labels, grade) * np.sqrt(counts)
+    np.testing.assert_allclose(dense_relation(labels, counts, grade), expected, rtol=1e-12)
+
+
+@GRADES
+@pytest.mark.parametrize("is_cached", [True, False])
+@pytest.mark.parametrize("is_dense", [True, False])
+def test_the_product_is_that_of_the_dense_matrix(monkeypatch, grade, is_cached, is_dense):
+    labels, counts = distinct_vectors(103, 12, seed=1)
+    monkeypatch.setattr(_label_matrix, "_dense_is_cheaper", lambda indicator: is_dense)
+    monkeypatch.setattr(_label_matrix, "BLOCK_BYTES", 4 * len(labels) * 10)  # ten rows a block
+    monkeypatch.setattr(_label_matrix, "MAX_CACHED_BYTES", 2**30 if is_cached else 0)
+    matrix = relation_matrix(labels, counts, grade)
+    assert (matrix._cached is not None) == is_cached
+    assert len(list(matrix._blocks())) == -(-len(labels) // 10)
+    expected = dense_relation(labels, counts, grade)
+    other = np.random.default_rng(0).normal(size=(len(labels), 5)).astype(np.float32)
+    for _ in range(2):  # a second product sees the same matrix
+        np.testing.assert_allclose(matrix @ other, expected @ other, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(matrix.toarray(), expected, rtol=1e-5)
+    assert matrix.sum_of_squares() == pytest.approx((expected**2).sum(), rel=1e-5)
+
+
+def test_a_relation_of_one_block_a_row_is_still_whole(monkeypatch):
+    labels, counts = distinct_vectors(20, 6, seed=2)
+    monkeypatch.setattr(_label_matrix, "BLOCK_BYTES", 1)
+    matrix = relation_matrix(labels, counts, "jaccard")
+    assert len(list(matrix._blocks())) == matrix.n == len(labels)
+    np.testing.assert_allclose(
+        matrix.toarray(), dense_relation(labels, counts, "jaccard"), rtol=1e-5
+    )
+
+
+def test_dense_products_are_chosen_for_common_labels_and_sparse_ones_for_rare():
+    common = sparse.csr_array(np.ones((50, 4), dtype=np.float32))
+    rare = sparse.csr_array(np.eye(500, dtype=np.float32))
+    assert _label_matrix._dense_is_cheaper(common)
+    assert not _label_matrix._dense_is_cheaper(rare)
+
+
+@GRADES
+@pytest.mark.parametrize(("n", "n_wanted"), [(700, 8), (900, 32), (720, 1)])
+def test_blocks_find_the_dense_eigenvalues_and_vectors(grade, n, n_wanted):
+    labels, counts = distinct_vectors(n, 18, seed=n)
+    assert len(labels) > DENSE_SIZE
+    expected, directions = np.linalg.eigh(dense_relation(labels, counts, grade))
+    expected, directions = expected[::-1], directions[:, ::-1]
+    values, vectors = leading_eigenpairs(relation_matrix(labels, counts, grade), n_wanted)
+    assert values.shape == (n_wanted,)
+    assert vectors.shape == (len(labels), n_wanted)
+    np.testing.assert_allclose(values, expected[:n_wanted], rtol=1e-4)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(n_wanted), atol=1e-4)
+    kept = expected[:n_wanted]
+    # Where the last wanted value is nearly the next one, its direction is open.
+    assert (kept[-1] - expected[n_wanted]) / kept[0] > 1e-4
+    gram = (vectors * values) @ vectors.T
+    expected_gram = (directions[:, :n_wanted] * kept) @ directions[:, :n_wanted].T
+    assert np.linalg.norm(gram - expected_gram) < 2e-3 * np.linalg.norm(expected_gram)
+
+
+def test_blocks_agree_with_the_dense_path_on_the_same_matrix(monkeypatch):
+    labels, counts = distinct_vectors(500, 14, seed=5)
+    matrix = relation_matrix(labels, counts, "jaccard")
+    dense, _ = leading_eigenpairs(matrix, 10)
+    monkeypatch.setattr("twofold.targets._leading_eigenpairs.DENSE_SIZE", 10)
+    blocks, _ = leading_eigenpairs(matrix, 10)
+    assert blocks.tobytes() != dense.tobytes()  # it was another path
+    np.testing.assert_allclose(blocks, dense, rtol=1e-4)
+
+
+def test_the_same_matrix_gives_the_same_bytes():
+    labels, counts = distinct_vectors(700, 16, seed=6)
+    first, second = (
+        leading_eigenpairs(relation_matrix(labels, counts, "overlap"), 8) for _ in range(2)
+    )
+    assert first[0].tobytes() == second[0].tobytes()
+    assert first[1].tobytes() == second[1].tobytes()
+
+
+@GRADES
+def test_all_eigenvalues_may_be_wanted_of_a_small_matrix(grade):
+    labels, counts = distinct_vectors(30, 8, seed=7)
+    values, vectors = leading_eigenpairs(relation_matrix(labels, counts, grade), 30)
+    expected = dense_relation(labels, counts, grade)
+    np.testing.assert_allclose((vectors * values) @ vectors.T, expected, atol=1e-4)
+    assert (np.diff(values) <= 0).all()
+
+
+@GRADES
+def test_targets_of_many_label_vectors_are_the_dense_solutions(grade):
+    labels, counts = distinct_vectors(700, 16, seed=8)
+    items = np.repeat(np.arange(len(labels)), counts.astype(int))
+    solution = solve_targets(LabelRelation(labels[items], grade), 12, loss="dot")
+    values, vectors = np.linalg.eigh(dense_relation(labels, counts, grade))
+    kept = values[::-1][:12]
+    assert kept[-1] > 0
+    expected = vectors[:, ::-1][:, :12] * np.sqrt(kept / counts[:, None])
+    first = np.searchsorted(items, np.arange(len(labels)))
+    points = solution.points[first].astype(np.float64)
+    np.testing.assert_allclose(points @ points.T, expected @ expected.T, atol=0.02)
+    # The loss by matrices, over i ≠ j: the oracle's double loop is too slow for this many.
+    roots = np.sqrt(counts)
+    weights = np.outer(counts, counts) - np.diag(counts)
+    errors = dense_relation(labels, counts, grade) / np.outer(roots, roots) - points @ points.T
+    n_items = counts.sum()
+    expected_loss = 0.5 * (weights * errors**2).sum() / (n_items * (n_items - 1))
+    assert solution.loss == pytest.approx(expected_loss, rel=1e-3)
+
+
+def test_many_label_vectors_of_low_rank_have_zero_columns_after_it():
+    # Every item has its group's label and one of its own: 700 label vectors, rank 5.
+    labels = sparse.hstack([np.eye(5)[np.arange(700) % 5], sparse.eye_array(700)], format="csr")
+    points = solve_targets(LabelRelation(labels), 16, loss="dot").points
+    np.testing.assert_allclose(
+        points @ points.T, np.kron(np.ones((140, 140)), np.eye(5)), atol=1e-3
+    )
+    np.testing.assert_allclose(points[:, 5:], 0, atol=1e-5)
