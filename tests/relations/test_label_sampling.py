@@ -47,7 +47,7 @@ def assert_right(relation, sets, n_similar, n_dissimilar, seed):
         (n_similar * bool(a), n_dissimilar * bool(b)) for a, b in zip(alike, unalike, strict=True)
     ]
     if not np.any(wanted):
-        with pytest.raises(ValueError, match="No pair can be drawn"):
+        with pytest.raises(ValueError, match=r"No pair can be drawn|are both 0"):
             sample(relation, n_similar, n_dissimilar, seed)
         return
     pairs = sample(relation, n_similar, n_dissimilar, seed)
@@ -164,7 +164,7 @@ def test_rows_without_a_label_are_not_warned_about_again():
 
 def test_no_pairs_of_either_kind_is_refused():
     for relation in (LabelRelation([0, 1, 0]), relation_of([{0}, {0, 1}, {1}])):
-        with pytest.raises(ValueError, match=r"n_similar=0, n_dissimilar=0"):
+        with pytest.raises(ValueError, match="n_similar and n_dissimilar are both 0"):
             relation.sample_pairs(0, 0)
 
 

@@ -131,7 +131,7 @@ class AdamOracle:
         slope = len(self.points) * gradient(self.problem, self.points)
         self.first = step.keep_first * self.first + (1 - step.keep_first) * slope
         self.second = step.keep_second * self.second + (1 - step.keep_second) * slope**2
-        first = self.first / (1 - step.keep_first**step.epoch)
+        first = self.first / (1 - step.keep_first ** (step.epoch - step.forgotten))
         second = self.second / (1 - step.keep_second**step.epoch)
         self.points = self.points - step.rate * first / (np.sqrt(second) + 1e-8)
         return loss

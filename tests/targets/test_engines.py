@@ -187,7 +187,7 @@ def test_the_given_start_is_not_written_to(make_engine):
     copy = start.copy()
     engine = make_engine(problem, start)
     engine.spread(2, 0.1)
-    engine.scale(3.0)
+    engine.blend(3.0, start)
     for epoch in (1, 2, 3):
         engine.sweep(AdamStep(0.1, 0.5, 0.99, epoch))
         engine.advance()
@@ -220,12 +220,13 @@ def test_spread_of_an_item_with_halfway_grades_only_is_finite(make_engine):
     )
 
 
-def test_adam_goes_on_from_points_that_were_spread_and_scaled(make_engine):
+def test_adam_goes_on_from_points_that_were_spread_and_blended(make_engine):
     problem, start = a_problem(ContrastiveLoss(), 5, seed=11)
     engine = make_engine(problem, start)
     engine.spread(3, 0.15)
-    engine.scale(2.0)
-    adam = oracle.AdamOracle(problem, 2 * oracle.spread(problem.relation, start, 3, 0.15))
+    engine.blend(2.0, start)
+    spread = oracle.spread(problem.relation, start, 3, 0.15)
+    adam = oracle.AdamOracle(problem, 2 * spread + start)
     for epoch in (1, 2, 3):
         step = AdamStep(0.05, 0.5, 0.99, epoch)
         assert engine.sweep(step) == pytest.approx(adam.step(step), rel=1e-4)
@@ -233,11 +234,31 @@ def test_adam_goes_on_from_points_that_were_spread_and_scaled(make_engine):
     np.testing.assert_allclose(engine.points(), adam.points, atol=1e-4)
 
 
-def test_scale_multiplies_all_points_and_rows_picks_some(make_engine):
+def test_retreat_goes_back_and_forgets_the_momentum_but_not_the_second_moment(make_engine):
+    problem, start = a_problem(ContrastiveLoss(), 4, seed=15)
+    engine = make_engine(problem, start)
+    first = engine.sweep(AdamStep(0.05, 0.5, 0.99, 1))
+    engine.advance()
+    engine.sweep(AdamStep(0.05, 0.5, 0.99, 2))
+    engine.retreat()
+    np.testing.assert_array_equal(engine.points(), start)
+    step = AdamStep(0.02, 0.5, 0.99, epoch=3, forgotten=2)
+    assert engine.sweep(step) == pytest.approx(first, rel=1e-6)
+    engine.advance()
+    adam = oracle.AdamOracle(problem, start)
+    adam.step(AdamStep(0.05, 0.5, 0.99, 1))
+    adam.step(AdamStep(0.05, 0.5, 0.99, 2))
+    adam.points, adam.first = start.astype(np.float64), np.zeros(start.shape)
+    adam.step(step)
+    np.testing.assert_allclose(engine.points(), adam.points, atol=1e-5)
+
+
+def test_blend_scales_and_moves_all_points_and_rows_picks_some(make_engine):
     problem, start = a_problem(DotLoss(), 3, seed=12)
     engine = make_engine(problem, start)
-    engine.scale(2.5)
-    np.testing.assert_allclose(engine.points(), 2.5 * start, rtol=1e-6)
+    offset = np.linspace(0, 1, start.size, dtype=np.float32).reshape(start.shape)
+    engine.blend(2.5, offset)
+    np.testing.assert_allclose(engine.points(), 2.5 * start + offset, rtol=1e-5, atol=1e-6)
     items = np.array([4, 0, 4, 11])
     np.testing.assert_array_equal(engine.rows(items), engine.points()[items])
 

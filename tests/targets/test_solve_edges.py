@@ -164,7 +164,7 @@ PAIRS = PairRelation([0, 1], [1, 2], [1, 0], 3)
         ({"max_epochs": 2.5}, TypeError, r"max_epochs must be an integer, got 2\.5"),
         ({"tol": -1e-3}, ValueError, r"tol must be finite and at least 0, got -0\.001"),
         ({"prior_weight": -2}, ValueError, "prior_weight must be finite and at least 0, got -2"),
-        ({"init": "warm"}, ValueError, "init must be one of 'random', got 'warm'"),
+        ({"init": "warm"}, ValueError, "init must be an array, 'random' or None, got 'warm'"),
         ({"init": np.zeros((3, 5))}, ValueError, r"init must have shape .*\(3, 2\), got \(3, 5\)"),
         ({"init": np.zeros(3)}, ValueError, r"init must have shape .*\(3, 2\), got \(3,\)"),
         ({"prior": np.zeros((4, 2))}, ValueError, r"prior must have shape .*got \(4, 2\)"),

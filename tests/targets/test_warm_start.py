@@ -24,7 +24,7 @@ def started(relation: PairRelation, loss, seed: int = 0, dim: int = 16) -> np.nd
     rng = np.random.default_rng(seed)
     points = random_points(relation.n_items, dim, rng)
     engine = CpuEngine(Problem(relation, loss), points)
-    warm_start(engine, relation, loss, rng)
+    warm_start(engine, relation, loss, points, rng)
     return engine.points()
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from pathlib import Path
 
-PACKAGE = str(Path(__file__).resolve().parents[1])
+PACKAGE = __name__.partition(".")[0]
 
 
 class RelationWarning(UserWarning):
@@ -19,7 +18,7 @@ class TargetWarning(UserWarning):
 
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the user's own line: the nearest one outside this package."""
-    depth = 1
-    while sys._getframe(depth).f_code.co_filename.startswith(PACKAGE):
-        depth += 1
-    warnings.warn(message, category, stacklevel=depth + 1)
+    depth, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=depth)

@@ -75,8 +75,7 @@ def encode_indicator(labels: Any) -> sparse.csr_array:
         raise ValueError(
             f"The label matrix of shape {matrix.shape} has no label at all: no two items are alike."
         )
-    used, columns = np.unique(matrix.indices, return_inverse=True)
-    return _indicator(columns, matrix.indptr, used.size)
+    return _indicator(matrix.indices, matrix.indptr, matrix.shape[1])
 
 
 def _class_vector(labels: Any) -> NDArray[Any]:

@@ -45,7 +45,7 @@ class LabelRelation:
     labels : ndarray or csr_array
         The classes, or the indicator matrix; the relation's own.
     indicator : csr_array of float32, shape (n_items, n_labels)
-        One row an item, with ones at its labels; labels that no item has are left out.
+        One row an item, with ones at its labels.
     known : ndarray of bool, shape (n_items,)
         Whether anything is stated about the item.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -36,6 +36,7 @@ RATE_AFTER_RISE = 0.25
 SETTLING_EPOCHS = 5
 JITTER = 1e-4
 """Moves given points that coincide apart, which no gradient can."""
+NEAR_ZERO = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def _placed_engine(
         points[~linked] = 0
     given = problem.prior if init is None else init
     if given is not None and not isinstance(given, str):
-        return _engine_on(device, problem, given + JITTER * problem.loss.length * points)
+        return _engine_on(device, problem, _moved_apart(given, points, problem))
     if init is None and isinstance(relation, PairRelation):
         assert not isinstance(problem.loss, TripletLoss)
         engine = _engine_on(device, problem, points)
@@ -95,17 +96,28 @@ def _placed_engine(
     return _engine_on(device, problem, points * np.float32(problem.loss.length))
 
 
+def _moved_apart(
+    given: NDArray[np.float32], points: NDArray[np.float32], problem: Problem
+) -> NDArray[np.float32]:
+    """Move given points by a hair at random, and off 0 where the dot product has no slope."""
+    start = given + np.float32(JITTER * problem.loss.length) * points
+    if isinstance(problem.loss, DotLoss):
+        at_zero = (given**2).sum(axis=1) < NEAR_ZERO**2
+        start[at_zero] = points[at_zero]
+    return start
+
+
 def _descend(engine: Engine, problem: Problem, budget: Budget) -> tuple[list[float], bool]:
     """Step until the loss settles; return its history and whether it did.
 
-    A step that raises the loss is taken back, and Adam starts again from there at a lower rate,
-    so that the loss never rises and the last points are the best.
+    A step that raises the loss is taken back, and Adam goes on from there without its momentum and
+    at a lower rate, so that the loss never rises and the last points are the best.
     """
     rate = problem.loss.length * (
         RATE_OF_DOT if isinstance(problem.loss, DotLoss) else RATE_OF_MARGIN
     )
-    n_steps = 1
-    history = [_finite(engine.sweep(_step(rate, n_steps)), epoch=0)]
+    step = AdamStep(rate, KEEP_FIRST, KEEP_SECOND, epoch=1)
+    history = [_finite(engine.sweep(step), epoch=0)]
     least_fall = budget.tol * (problem.loss_at_zero or history[0])
     for epoch in range(budget.max_epochs + 1):
         if budget.callback is not None and budget.callback(epoch, history[-1]):
@@ -116,13 +128,17 @@ def _descend(engine: Engine, problem: Problem, budget: Budget) -> tuple[list[flo
             break
         # A sweep gives the loss at the present points together with the next ones.
         engine.advance()
-        n_steps += 1
-        loss = _finite(engine.sweep(_step(rate, n_steps)), epoch + 1)
+        step = replace(step, epoch=step.epoch + 1)
+        loss = _finite(engine.sweep(step), epoch + 1)
         if loss > history[-1]:
             engine.retreat()
-            rate *= RATE_AFTER_RISE
-            n_steps = 1
-            loss = engine.sweep(_step(rate, n_steps))
+            step = replace(
+                step,
+                rate=step.rate * RATE_AFTER_RISE,
+                epoch=step.epoch + 1,
+                forgotten=step.epoch,
+            )
+            loss = engine.sweep(step)
         history.append(min(loss, history[-1]))
     warn_user(
         f"The targets' loss was still falling after max_epochs={budget.max_epochs} "
@@ -130,10 +146,6 @@ def _descend(engine: Engine, problem: Problem, budget: Budget) -> tuple[list[flo
         ConvergenceWarning,
     )
     return history, False
-
-
-def _step(rate: float, n_steps: int) -> AdamStep:
-    return AdamStep(rate, KEEP_FIRST, KEEP_SECOND, n_steps)
 
 
 def _finite(loss: float, epoch: int) -> float:

@@ -63,18 +63,21 @@ class AdamStep:
         β₁ and β₂.
     epoch : int
         Counted from 1, for the correction of the moments' start at zero.
+    forgotten : int
+        The epoch after which the first moment was last set to zero.
     """
 
     rate: float
     keep_first: float
     keep_second: float
     epoch: int
+    forgotten: int = 0
 
     @property
     def corrections(self) -> tuple[float, float]:
-        """1 / (1 − β₁ᵗ) and 1 / (1 − β₂ᵗ)."""
+        """1 / (1 − β₁ᵗ) and 1 / (1 − β₂ᵗ), t counted from where the moment was zero."""
         return (
-            1 / (1 - self.keep_first**self.epoch),
+            1 / (1 - self.keep_first ** (self.epoch - self.forgotten)),
             1 / (1 - self.keep_second**self.epoch),
         )
 
@@ -102,7 +105,7 @@ class Engine(Protocol):
         """Go on to the points that the last sweep worked out."""
 
     def retreat(self) -> None:
-        """Go back to the points before the last advance, and forget the moments."""
+        """Go back to the points before the last advance, and forget the first moment."""
 
     def points(self) -> NDArray[np.float32]:
         """Return the present points, shape (n_items, dim)."""

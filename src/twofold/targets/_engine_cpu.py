@@ -89,10 +89,9 @@ class CpuEngine:
         )
 
     def retreat(self) -> None:
-        """Go back to the points before the last advance, and forget the moments."""
+        """Go back to the points before the last advance, and forget the first moment."""
         self._points, self._before = self._before, self._points
         self._first[:] = 0
-        self._second[:] = 0
 
     def points(self) -> NDArray[np.float32]:
         """Return the present points, shape (n_items, dim)."""

@@ -79,10 +79,9 @@ class TorchEngine:
         self._before, self._points = self._points, self._following
 
     def retreat(self) -> None:
-        """Go back to the points before the last advance, and forget the moments."""
+        """Go back to the points before the last advance, and forget the first moment."""
         self._points = self._before
         self._first.zero_()
-        self._second.zero_()
 
     def points(self) -> NDArray[np.float32]:
         """Return the present points, shape (n_items, dim)."""

@@ -33,10 +33,11 @@ def why_not_exact(
         return None
     if not relation.is_partition:
         return "the contrastive loss has an exact solution for classes only, one an item"
-    if dim < relation.n_labels - 1:
+    n_classes = np.unique(relation.indicator.indices).size
+    if dim < n_classes - 1:
         return (
-            f"a regular simplex of {relation.n_labels} classes needs dim of at least "
-            f"{relation.n_labels - 1}, got {dim}"
+            f"a regular simplex of {n_classes} classes needs dim of at least {n_classes - 1}, "
+            f"got {dim}"
         )
     return None
 
@@ -65,11 +66,12 @@ def solve_exactly(
 
 def _simplex(relation: LabelRelation, dim: int, margin: float) -> NDArray[np.float32]:
     """Place classes at the corners of a regular simplex with sides of `margin`: no loss at all."""
-    corners = np.zeros((relation.n_labels, dim))
+    codes, sizes = _classes(relation)
+    corners = np.zeros((sizes.size, dim))
     # A hair more than the margin, so that rounding leaves no pair inside it.
     side = margin * (1 + 1e-6)
-    corners[:, : relation.n_labels - 1] = helmert(relation.n_labels).T * (side / np.sqrt(2))
-    return _by_item(corners, relation.class_codes())
+    corners[:, : sizes.size - 1] = helmert(sizes.size).T * (side / np.sqrt(2))
+    return _by_item(corners, codes)
 
 
 def _largest_classes(relation: LabelRelation, dim: int) -> tuple[NDArray[np.float32], float]:
@@ -77,8 +79,7 @@ def _largest_classes(relation: LabelRelation, dim: int) -> tuple[NDArray[np.floa
 
     This is the eigensolution: for classes diag(w) R diag(w) is diagonal, with the classes' sizes.
     """
-    codes = relation.class_codes()
-    sizes = np.bincount(codes[codes >= 0])
+    codes, sizes = _classes(relation)
     largest = np.argsort(-sizes, kind="stable")
     directions = np.zeros((sizes.size, dim))
     placed = largest[:dim]
@@ -93,6 +94,15 @@ def _largest_classes(relation: LabelRelation, dim: int) -> tuple[NDArray[np.floa
     n_known = int(sizes.sum())
     missed = float((sizes[left_out] * (sizes[left_out] - 1.0)).sum())
     return _by_item(directions, codes), 0.5 * missed / (n_known * (n_known - 1))
+
+
+def _classes(relation: LabelRelation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number the classes that occur; return each item's (-1 if unknown) and their sizes."""
+    codes = relation.class_codes()
+    _, codes[relation.known], sizes = np.unique(
+        codes[relation.known], return_inverse=True, return_counts=True
+    )
+    return codes, sizes
 
 
 def _leading_directions(relation: LabelRelation, dim: int) -> tuple[NDArray[np.float32], float]:
