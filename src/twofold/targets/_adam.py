@@ -102,7 +102,7 @@ def _moved_apart(
     """Move given points by a hair at random, and off 0 where the dot product has no slope."""
     start = given + np.float32(JITTER * problem.loss.length) * points
     if isinstance(problem.loss, DotLoss):
-        at_zero = (given**2).sum(axis=1) < NEAR_ZERO**2
+        at_zero = np.abs(given).max(axis=1) < NEAR_ZERO
         start[at_zero] = points[at_zero]
     return start
 
