@@ -82,9 +82,6 @@ def _placed_engine(
     """Return an engine whose points are Adam's first."""
     relation = problem.relation
     points = random_points(relation.n_items, dim, rng)
-    linked = relation.linked
-    if not linked.all():
-        points[~linked] = 0
     given = problem.prior if init is None else init
     if given is not None and not isinstance(given, str):
         return _engine_on(device, problem, _moved_apart(given, points, problem))
@@ -92,14 +89,20 @@ def _placed_engine(
         assert not isinstance(problem.loss, TripletLoss)
         engine = _engine_on(device, problem, points)
         warm_start(engine, relation, problem.loss, points, rng)
-        return engine
-    return _engine_on(device, problem, points * np.float32(problem.loss.length))
+    else:
+        engine = _engine_on(device, problem, points * np.float32(problem.loss.length))
+    engine.zero_unlinked()
+    return engine
 
 
 def _moved_apart(
     given: NDArray[np.float32], points: NDArray[np.float32], problem: Problem
 ) -> NDArray[np.float32]:
-    """Move given points by a hair at random, and off 0 where the dot product has no slope."""
+    """Move given points by a hair at random, and off 0 where the dot product has no slope.
+
+    Items in no statement stay where they are.
+    """
+    points = points * problem.relation.linked[:, None]
     start = given + np.float32(JITTER * problem.loss.length) * points
     if isinstance(problem.loss, DotLoss):
         at_zero = np.abs(given).max(axis=1) < NEAR_ZERO
@@ -118,10 +121,12 @@ def _descend(engine: Engine, problem: Problem, budget: Budget) -> tuple[list[flo
     )
     step = AdamStep(rate, KEEP_FIRST, KEEP_SECOND, epoch=1)
     history = [_finite(engine.sweep(step), epoch=0)]
-    least_fall = budget.tol * (problem.loss_at_zero or history[0])
+    least_fall = 0.0
     for epoch in range(budget.max_epochs + 1):
         if budget.callback is not None and budget.callback(epoch, history[-1]):
             return history, False
+        if epoch == SETTLING_EPOCHS:  # not sooner: it takes half an epoch
+            least_fall = budget.tol * (problem.loss_at_zero or history[0])
         if _has_settled(history, least_fall):
             return history, True
         if epoch == budget.max_epochs:

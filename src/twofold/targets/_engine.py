@@ -98,6 +98,9 @@ class Engine(Protocol):
     def blend(self, factor: float, offset: NDArray[np.float32]) -> None:
         """Replace the points T by factor · T + offset."""
 
+    def zero_unlinked(self) -> None:
+        """Move the items that are in no statement to 0."""
+
     def sweep(self, step: AdamStep) -> float:
         """Return F at the present points, and work out the points after them."""
 

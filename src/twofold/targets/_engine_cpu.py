@@ -60,6 +60,10 @@ class CpuEngine:
         self._points *= np.float32(factor)
         self._points += offset
 
+    def zero_unlinked(self) -> None:
+        """Move the items that are in no statement to 0."""
+        self._points[np.diff(self._links.starts) == 0] = 0
+
     def sweep(self, step: AdamStep) -> float:
         """Return the objective at the present points, and work out the points after them."""
         adam = (step.rate, step.keep_first, step.keep_second, *step.corrections)

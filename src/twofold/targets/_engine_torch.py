@@ -57,6 +57,11 @@ class TorchEngine:
         """Replace the points T by factor · T + offset."""
         self._points = self._points * factor + _tensor(offset, self._device)
 
+    def zero_unlinked(self) -> None:
+        """Move the items that are in no statement to 0."""
+        linked = self._statements.linked(len(self._points))
+        self._points = self._points * linked[:, None]
+
     def sweep(self, step: AdamStep) -> float:
         """Return the objective at the present points, and work out the points after them."""
         loss, gradient = self._statements.loss_and_gradient(self._points)
@@ -132,6 +137,10 @@ class PairLinks:
         loss, gradient = self._gather(kind, self.similar, self.weight, points)
         return loss.sum(dtype=torch.float64) / 2, gradient
 
+    def linked(self, n_items: int) -> Tensor:
+        """Which items are in a pair, shape (n_items,)."""
+        return self.starts.diff() > 0
+
     def signed_mean(self, points: Tensor) -> Tensor:
         """Return D⁻¹ S points."""
         if self._fused is None:
@@ -193,6 +202,11 @@ class TripletList:
         self._anchor = _tensor(relation.anchor, device)
         self._positive = _tensor(relation.positive, device)
         self._negative = _tensor(relation.negative, device)
+
+    def linked(self, n_items: int) -> Tensor:
+        """Which items are in a triplet, shape (n_items,)."""
+        items = torch.cat([self._anchor, self._positive, self._negative])
+        return torch.bincount(items, minlength=n_items) > 0
 
     def loss_and_gradient(self, points: Tensor) -> tuple[Tensor, Tensor]:
         """Return Σ L and its gradient."""

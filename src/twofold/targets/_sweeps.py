@@ -2,7 +2,10 @@
 
 A sweep goes item by item: it gathers the gradient of one row from the item's links, takes the
 row's Adam step, and writes the row of a second table, so that no two threads write one row, all
-rows see the same points, and the result does not depend on the number of threads.
+rows see the same points, and the result does not depend on the number of threads. The row that
+will be written holds the gradient meanwhile, and links are taken by twos, an odd last one a second
+time with weight 0: both keep the processor's pipes full (a sweep of 1.2 M pairs in 16 dimensions
+took 11.9 ms instead of 13.9 on two cores).
 """
 
 from __future__ import annotations
@@ -27,7 +30,6 @@ EPSILON = np.float32(1e-8)
 @njit(cache=True, fastmath=True, inline="always")
 def _finish_row(
     i: Any,
-    gradient: Any,
     points: Any,
     prior: Any,
     prior_weight: Any,
@@ -36,19 +38,24 @@ def _finish_row(
     second: Any,
     adam: Any,
 ) -> Any:
-    """Add the prior's pull, take the Adam step of row i, return ½ λ ‖t − p‖²."""
+    """Add the prior's pull to the gradient in row i of `following`, and step.
+
+    The row becomes that of the next points; ½ λ ‖t − p‖² is returned.
+    """
     rate, keep_first, keep_second, correct_first, correct_second = adam
     strain = ZERO
     if prior_weight > ZERO:
         for k in range(points.shape[1]):
             away = points[i, k] - prior[i, k]
-            gradient[k] += prior_weight * away
+            following[i, k] += prior_weight * away
             strain += away * away
     for k in range(points.shape[1]):
-        g = gradient[k]
-        first[i, k] = keep_first * first[i, k] + (ONE - keep_first) * g
-        second[i, k] = keep_second * second[i, k] + (ONE - keep_second) * g * g
-        step = first[i, k] * correct_first / (np.sqrt(second[i, k] * correct_second) + EPSILON)
+        g = following[i, k]
+        m = keep_first * first[i, k] + (ONE - keep_first) * g
+        v = keep_second * second[i, k] + (ONE - keep_second) * g * g
+        first[i, k] = m
+        second[i, k] = v
+        step = m * correct_first / (np.sqrt(v * correct_second) + EPSILON)
         following[i, k] = points[i, k] - rate * step
     return HALF * prior_weight * strain
 
@@ -73,27 +80,34 @@ def sweep_contrastive(
     n_items, dim = points.shape
     last = links.size - 1
     for i in prange(n_items):
-        gradient = np.zeros(dim, np.float32)
-        loss = ZERO
-        for e in range(starts[i], starts[i + 1]):
-            prefetch_row(points, links[min(e + AHEAD, last)].neighbour)
-            j = links[e].neighbour
-            y = links[e].similar
-            w = weights[e] if weights.size else ONE
-            square = ZERO
-            for k in range(dim):
-                away = points[i, k] - points[j, k]
-                square += away * away
-            distance = np.sqrt(square)
-            gap = max(ZERO, margin - distance)
-            loss += w * (y * square + (ONE - y) * gap * gap)
-            slope = w * (y - (ONE - y) * gap / max(distance, TINY))
-            for k in range(dim):
-                gradient[k] += slope * (points[i, k] - points[j, k])
         for k in range(dim):
-            gradient[k] *= TWO * statement_scale
+            following[i, k] = ZERO
+        loss = ZERO
+        for a in range(starts[i], starts[i + 1], 2):
+            b = min(a + 1, starts[i + 1] - 1)
+            prefetch_row(points, links[min(a + AHEAD, last)].neighbour)
+            prefetch_row(points, links[min(b + AHEAD, last)].neighbour)
+            j, h = links[a].neighbour, links[b].neighbour
+            ya, yb = links[a].similar, links[b].similar
+            wa = weights[a] if weights.size else ONE
+            wb = np.float32(b - a) * (weights[b] if weights.size else ONE)
+            qa, qb = ZERO, ZERO
+            for k in range(dim):
+                to_j = points[i, k] - points[j, k]
+                to_h = points[i, k] - points[h, k]
+                qa += to_j * to_j
+                qb += to_h * to_h
+            da, db = np.sqrt(qa), np.sqrt(qb)
+            ga, gb = max(ZERO, margin - da), max(ZERO, margin - db)
+            loss += wa * (ya * qa + (ONE - ya) * ga * ga) + wb * (yb * qb + (ONE - yb) * gb * gb)
+            sa = TWO * statement_scale * wa * (ya - (ONE - ya) * ga / max(da, TINY))
+            sb = TWO * statement_scale * wb * (yb - (ONE - yb) * gb / max(db, TINY))
+            for k in range(dim):
+                to_j = points[i, k] - points[j, k]
+                to_h = points[i, k] - points[h, k]
+                following[i, k] += sa * to_j + sb * to_h
         row_loss[i] = HALF * statement_scale * loss + _finish_row(
-            i, gradient, points, prior, prior_weight, following, first, second, adam
+            i, points, prior, prior_weight, following, first, second, adam
         )
 
 
@@ -117,23 +131,27 @@ def sweep_dot(
     n_items, dim = points.shape
     last = links.size - 1
     for i in prange(n_items):
-        gradient = np.zeros(dim, np.float32)
-        loss = ZERO
-        for e in range(starts[i], starts[i + 1]):
-            prefetch_row(points, links[min(e + AHEAD, last)].neighbour)
-            j = links[e].neighbour
-            product = ZERO
-            for k in range(dim):
-                product += points[i, k] * points[j, k]
-            error = product - links[e].similar
-            slope = (weights[e] if weights.size else ONE) * error
-            loss += HALF * slope * error
-            for k in range(dim):
-                gradient[k] += slope * points[j, k]
         for k in range(dim):
-            gradient[k] *= statement_scale
+            following[i, k] = ZERO
+        loss = ZERO
+        for a in range(starts[i], starts[i + 1], 2):
+            b = min(a + 1, starts[i + 1] - 1)
+            prefetch_row(points, links[min(a + AHEAD, last)].neighbour)
+            prefetch_row(points, links[min(b + AHEAD, last)].neighbour)
+            j, h = links[a].neighbour, links[b].neighbour
+            wa = weights[a] if weights.size else ONE
+            wb = np.float32(b - a) * (weights[b] if weights.size else ONE)
+            qa, qb = ZERO, ZERO
+            for k in range(dim):
+                qa += points[i, k] * points[j, k]
+                qb += points[i, k] * points[h, k]
+            ea, eb = qa - links[a].similar, qb - links[b].similar
+            loss += HALF * (wa * ea * ea + wb * eb * eb)
+            sa, sb = statement_scale * wa * ea, statement_scale * wb * eb
+            for k in range(dim):
+                following[i, k] += sa * points[j, k] + sb * points[h, k]
         row_loss[i] = HALF * statement_scale * loss + _finish_row(
-            i, gradient, points, prior, prior_weight, following, first, second, adam
+            i, points, prior, prior_weight, following, first, second, adam
         )
 
 
@@ -157,7 +175,8 @@ def sweep_triplet(
     n_items, dim = points.shape
     third = ONE / np.float32(3)
     for i in prange(n_items):
-        gradient = np.zeros(dim, np.float32)
+        for k in range(dim):
+            following[i, k] = ZERO
         loss = ZERO
         for e in range(starts[i], starts[i + 1]):
             a, p, n = links[e].anchor, links[e].positive, links[e].negative
@@ -170,15 +189,13 @@ def sweep_triplet(
                 loss += excess
                 for k in range(dim):
                     if i == a:
-                        gradient[k] += points[n, k] - points[p, k]
+                        following[i, k] += TWO * statement_scale * (points[n, k] - points[p, k])
                     elif i == p:
-                        gradient[k] += points[p, k] - points[a, k]
+                        following[i, k] += TWO * statement_scale * (points[p, k] - points[a, k])
                     else:
-                        gradient[k] += points[a, k] - points[n, k]
-        for k in range(dim):
-            gradient[k] *= TWO * statement_scale
+                        following[i, k] += TWO * statement_scale * (points[a, k] - points[n, k])
         row_loss[i] = third * statement_scale * loss + _finish_row(
-            i, gradient, points, prior, prior_weight, following, first, second, adam
+            i, points, prior, prior_weight, following, first, second, adam
         )
 
 
@@ -200,15 +217,20 @@ def sweep_signed(
     n_items, dim = points.shape
     last = links.size - 1
     for i in prange(n_items):
-        total = np.zeros(dim, np.float32)
+        for k in range(dim):
+            following[i, k] = ZERO
         strength = ZERO
-        for e in range(starts[i], starts[i + 1]):
-            prefetch_row(points, links[min(e + AHEAD, last)].neighbour)
-            j = links[e].neighbour
-            sign = (weights[e] if weights.size else ONE) * (TWO * links[e].similar - ONE)
-            strength += abs(sign)
+        for a in range(starts[i], starts[i + 1], 2):
+            b = min(a + 1, starts[i + 1] - 1)
+            prefetch_row(points, links[min(a + AHEAD, last)].neighbour)
+            prefetch_row(points, links[min(b + AHEAD, last)].neighbour)
+            j, h = links[a].neighbour, links[b].neighbour
+            wa = weights[a] if weights.size else ONE
+            wb = np.float32(b - a) * (weights[b] if weights.size else ONE)
+            sa, sb = wa * (TWO * links[a].similar - ONE), wb * (TWO * links[b].similar - ONE)
+            strength += abs(sa) + abs(sb)
             for k in range(dim):
-                total[k] += sign * points[j, k]
+                following[i, k] += sa * points[j, k] + sb * points[h, k]
         scale = ONE / strength if strength > ZERO else ZERO
         for k in range(dim):
-            following[i, k] = scale * total[k] - momentum * before[i, k]
+            following[i, k] = scale * following[i, k] - momentum * before[i, k]
