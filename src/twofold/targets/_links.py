@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import njit, prange
 from numpy.typing import NDArray
 
 from twofold.relations import PairRelation, TripletRelation
 
 PAIR_LINK = np.dtype([("neighbour", np.int32), ("similar", np.float32)])
+N_PARTS = 4
+"""Parts of the pairs that are placed side by side; fixed, so that threads change no order."""
 TRIPLET_LINK = np.dtype([("anchor", np.int32), ("positive", np.int32), ("negative", np.int32)])
 
 
@@ -58,24 +60,41 @@ def link_triplets(relation: TripletRelation) -> Links:
     return Links(starts, links, np.empty(0, dtype=np.float32))
 
 
-@njit(cache=True)
+@njit(cache=True, parallel=True)
 def _place_pairs(
-    left: Any, right: Any, similar: Any, weight: Any, starts: Any, links: Any, weights: Any
+    left: Any,
+    right: Any,
+    similar: Any,
+    weight: Any,
+    starts: Any,
+    links: Any,
+    weights: Any,
 ) -> None:
-    for e in range(left.size):
-        starts[left[e] + 1] += 1
-        starts[right[e] + 1] += 1
-    for i in range(starts.size - 1):
-        starts[i + 1] += starts[i]
-    free = starts[:-1].copy()
-    for e in range(left.size):
-        for item, other in ((left[e], right[e]), (right[e], left[e])):
-            place = free[item]
-            free[item] = place + 1
-            links[place].neighbour = other
-            links[place].similar = similar[e]
-            if weights.size:
-                weights[place] = weight[e]
+    """Count each item's links, then place them; each part of the pairs by one thread."""
+    n_items = starts.size - 1
+    size = (left.size + N_PARTS - 1) // N_PARTS
+    free = np.zeros((N_PARTS, n_items), np.int64)
+    for part in prange(N_PARTS):
+        for e in range(part * size, min(left.size, (part + 1) * size)):
+            free[part, left[e]] += 1
+            free[part, right[e]] += 1
+    total = 0
+    for i in range(n_items):
+        starts[i] = total
+        for part in range(N_PARTS):
+            count = free[part, i]
+            free[part, i] = total
+            total += count
+    starts[n_items] = total
+    for part in prange(N_PARTS):
+        for e in range(part * size, min(left.size, (part + 1) * size)):
+            for item, other in ((left[e], right[e]), (right[e], left[e])):
+                place = free[part, item]
+                free[part, item] = place + 1
+                links[place].neighbour = other
+                links[place].similar = similar[e]
+                if weights.size:
+                    weights[place] = weight[e]
 
 
 @njit(cache=True)
