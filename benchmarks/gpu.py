@@ -45,7 +45,8 @@ def measure() -> list[Figure]:
                 0.25,
                 at_least=False,
                 note=(
-                    f"{pairs.n_pairs:,} pairs, {runs[-1].n_epochs} epochs, loss {runs[-1].loss:.4g}, AUROC on its pairs "
+                    f"{pairs.n_pairs:,} pairs, {runs[-1].n_epochs} epochs, loss "
+                    f"{runs[-1].loss:.4g}, AUROC on its pairs "
                     f"{pair_auroc(pairs.similar, similarity):.4f}; {min(seconds):.3f} to "
                     f"{max(seconds):.3f} s, first run {runs[0].seconds:.2f} s"
                 ),
