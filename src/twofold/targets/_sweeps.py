@@ -17,7 +17,7 @@ from numba import njit, prange
 
 from twofold.targets._prefetch import prefetch_row
 
-AHEAD = 16
+AHEAD = 32
 """How many links ahead a partner's row is asked for."""
 
 ZERO, HALF, ONE, TWO = np.float32(0), np.float32(0.5), np.float32(1), np.float32(2)
