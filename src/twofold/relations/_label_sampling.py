@@ -202,7 +202,7 @@ def _draw_for_pattern(
                 k += 1
 
 
-# Not parallel: that takes 3 s longer to compile and saves 0.1 s on NUS-WIDE.
+# Not parallel: that took 3 s longer to compile and saved nothing on NUS-WIDE.
 @njit(cache=True)
 def _draw(
     indptr: Any,
