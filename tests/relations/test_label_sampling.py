@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -289,7 +288,7 @@ def test_items_with_equal_labels_draw_each_for_itself():
         assert np.count_nonzero(first == second) < 5
 
 
-# Seeds and threads
+# Seeds
 
 
 def random_multi_label_relation(n_items=600, n_labels=8):
@@ -323,17 +322,3 @@ def test_sampling_leaves_the_global_generator_alone():
     before = np.random.get_state()[1].tolist()  # noqa: NPY002
     random_multi_label_relation().sample_pairs(random_state=1)
     assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
-
-
-@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="this machine runs one thread only")
-@pytest.mark.parametrize("n_dissimilar", [10, 200])
-def test_pairs_do_not_depend_on_the_number_of_threads(n_dissimilar):
-    relation, before = random_multi_label_relation(), numba.get_num_threads()
-    drawn = []
-    try:
-        for n_threads in (1, 2):
-            numba.set_num_threads(n_threads)
-            drawn.append(sample(relation, 10, n_dissimilar, random_state=4).right.tobytes())
-    finally:
-        numba.set_num_threads(before)
-    assert drawn[0] == drawn[1]
