@@ -14,7 +14,8 @@ ROOT = Path(twofold.__file__).parent
 LEVELS = (
     ("relations", "datasets", "evaluation", "search"),
     ("targets", "regression"),
-    ("estimators", "baselines"),
+    ("estimators",),
+    ("baselines",),
     ("experiments",),
     ("report",),
     ("cli",),

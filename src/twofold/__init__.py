@@ -5,6 +5,8 @@ Phase 1 turns statements about pairs into a target vector for every item (`solve
 """
 
 from twofold._core.warnings import RelationWarning, TargetWarning
+from twofold.baselines import SiameseLearner, TripletLearner
+from twofold.estimators import MetricLearner, PairMetricLearner, load
 from twofold.relations import LabelRelation, PairRelation, TripletRelation
 from twofold.targets import TargetSolution, solve_targets, standardise_targets
 
@@ -12,12 +14,17 @@ __version__ = "0.1.0"
 
 __all__ = [
     "LabelRelation",
+    "MetricLearner",
+    "PairMetricLearner",
     "PairRelation",
     "RelationWarning",
+    "SiameseLearner",
     "TargetSolution",
     "TargetWarning",
+    "TripletLearner",
     "TripletRelation",
     "__version__",
+    "load",
     "solve_targets",
     "standardise_targets",
 ]

@@ -183,12 +183,22 @@ def test_classes_are_solved_as_the_eigensolution_says():
 def test_too_few_dimensions_for_the_classes_warn_and_cost_what_the_smallest_lose():
     relation = LabelRelation([0, 0, 1, 1, 1, 2, 2, 2, 2, -1, 3])
     with pytest.warns(TargetWarning, match="dim=2 is less than the 4 classes: the 2 smallest") as w:
-        solution = solve_targets(relation, 2, loss="dot")
+        solution = solve_targets(relation, 2, loss="dot", method="exact")
     assert w[0].filename == __file__
     assert not solution.points[[0, 1, 10]].any()
     expected = oracle.mean_loss_of_all_pairs(relation, solution.points, DotLoss())
     assert expected > 0
     assert solution.loss == pytest.approx(expected, rel=1e-6)
+
+
+def test_by_default_more_classes_than_dimensions_are_spread_and_none_is_left_at_zero():
+    classes = np.repeat(np.arange(12), 20)
+    solution = solve_targets(LabelRelation(classes), 6, loss="dot", random_state=0)
+    assert solution.method == "adam"
+    centres = np.stack([solution.points[classes == k].mean(axis=0) for k in range(12)])
+    gram = centres @ centres.T
+    own, others = np.diag(gram), gram[~np.eye(12, dtype=bool)]
+    assert own.min() > others.max() + 0.2
 
 
 def test_a_label_that_no_item_has_is_no_class_to_place():

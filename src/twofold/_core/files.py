@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -30,3 +33,39 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
         Path(beside).unlink(missing_ok=True)
         raise
     return target
+
+
+@contextmanager
+def new_folder(path: str | os.PathLike[str], marker: str) -> Iterator[Path]:
+    """Give an empty folder to fill, which takes the place of `path` once it is whole.
+
+    A folder that is there already is replaced only if it holds the file `marker` or nothing at
+    all, so that a mistyped name costs nothing.
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"The folder {target.parent} does not exist: make it first.")
+    if target.is_file():
+        raise FileExistsError(f"{target} is a file: name a folder.")
+    if target.is_dir() and any(target.iterdir()) and not (target / marker).is_file():
+        raise FileExistsError(
+            f"{target} holds other things and is left alone: name a new folder, or one with "
+            f"{marker} in it to replace."
+        )
+    beside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+    try:
+        filled = beside / "new"
+        filled.mkdir()
+        yield filled
+        if target.is_dir():
+            target.rename(beside / "old")
+        filled.rename(target)
+    finally:
+        _give_back(beside / "old", target)
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _give_back(old: Path, target: Path) -> None:
+    """Put what was there before in its place again, if nothing else came there."""
+    if old.is_dir() and not target.exists():
+        old.rename(target)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,28 +24,7 @@ def pair_auroc(similar: ArrayLike, similarity: ArrayLike) -> float:
     similarity : array_like of float, shape (n_pairs,)
         Large for the alike; for a distance pass its negative. Ties count one half.
     """
-    stated = np.asarray(similar)
-    values = np.asarray(similarity)
-    for name, array in (("similar", stated), ("similarity", values)):
-        if array.ndim != 1:
-            raise ValueError(f"{name} must have one dimension, got shape {array.shape}.")
-    check_equal_lengths(similar=stated, similarity=values)
-    graded = np.flatnonzero((stated != 0) & (stated != 1))
-    if graded.size:
-        raise ValueError(
-            f"similar must be 0 or 1 here; {graded.size} value(s) are not, first at row "
-            f"{graded[0]} ({stated[graded[0]]}). For grades pass for instance similar > 0."
-        )
-    alike = stated == 1
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise ValueError(f"similarity must be finite, first wrong at row {row} ({values[row]}).")
-    if alike.all() or not alike.any():
-        kind = "alike" if alike.size and alike.all() else "not alike"
-        raise ValueError(
-            f"An AUROC needs pairs of both kinds, but all {alike.size} pair(s) are {kind}."
-        )
-    return float(roc_auc_score(alike, values))
+    return float(roc_auc_score(*check_scored_pairs(similar, similarity, "An AUROC needs")))
 
 
 def pair_similarity(
@@ -84,3 +63,32 @@ def pair_similarity(
         else:
             similarity[some] = -np.linalg.norm(a - b, axis=1)
     return similarity
+
+
+def check_scored_pairs(
+    similar: ArrayLike, similarity: ArrayLike, needs: str
+) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    """Return which pairs are alike, and their similarities; refuse what cannot be scored.
+
+    `needs` begins the sentence for pairs of one kind, for instance "An AUROC needs".
+    """
+    stated = np.asarray(similar)
+    values = np.asarray(similarity)
+    for name, array in (("similar", stated), ("similarity", values)):
+        if array.ndim != 1:
+            raise ValueError(f"{name} must have one dimension, got shape {array.shape}.")
+    check_equal_lengths(similar=stated, similarity=values)
+    graded = np.flatnonzero((stated != 0) & (stated != 1))
+    if graded.size:
+        raise ValueError(
+            f"similar must be 0 or 1 here; {graded.size} value(s) are not, first at row "
+            f"{graded[0]} ({stated[graded[0]]}). For grades pass for instance similar > 0."
+        )
+    alike = np.asarray(stated == 1)
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(f"similarity must be finite, first wrong at row {row} ({values[row]}).")
+    if alike.all() or not alike.any():
+        kind = "alike" if alike.size and alike.all() else "not alike"
+        raise ValueError(f"{needs} pairs of both kinds, but all {alike.size} pair(s) are {kind}.")
+    return alike, values

@@ -93,6 +93,11 @@ class LabelRelation:
         return int(self.indicator.shape[1])
 
     @property
+    def n_occurring(self) -> int:
+        """Number of classes or labels that at least one item has."""
+        return int(np.unique(self.indicator.indices).size)
+
+    @property
     def n_unknown(self) -> int:
         """Number of items whose class is unknown."""
         return int(np.count_nonzero(~self.known))

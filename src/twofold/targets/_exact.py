@@ -33,13 +33,18 @@ def why_not_exact(
         return None
     if not relation.is_partition:
         return "the contrastive loss has an exact solution for classes only, one an item"
-    n_classes = np.unique(relation.indicator.indices).size
+    n_classes = relation.n_occurring
     if dim < n_classes - 1:
         return (
             f"a regular simplex of {n_classes} classes needs dim of at least {n_classes - 1}, "
             f"got {dim}"
         )
     return None
+
+
+def leaves_classes_out(relation: LabelRelation, loss: PairLoss | TripletLoss, dim: int) -> bool:
+    """Whether the exact solution has no direction for some classes, and leaves them at 0."""
+    return isinstance(loss, DotLoss) and relation.is_partition and dim < relation.n_occurring
 
 
 def solve_exactly(

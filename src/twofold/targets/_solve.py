@@ -14,7 +14,7 @@ from twofold._core.random import RandomState, as_generator
 from twofold.relations import LabelRelation, PairRelation, TripletRelation
 from twofold.targets._adam import Budget, Callback, minimise
 from twofold.targets._engine import Problem
-from twofold.targets._exact import solve_exactly, why_not_exact
+from twofold.targets._exact import leaves_classes_out, solve_exactly, why_not_exact
 from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletLoss
 from twofold.targets._solution import TargetSolution
 
@@ -57,7 +57,8 @@ def solve_targets(
     method : {"auto", "adam", "exact"}
         "exact" solves a LabelRelation as a whole: with the dot product by its leading
         eigenvectors; with the contrastive loss, for classes and `dim` ≥ classes − 1, by a regular
-        simplex. "auto" takes it where it exists, else Adam.
+        simplex. "auto" takes it where it exists, else Adam; with the dot product and more classes
+        than `dim` it takes Adam too, because the exact solution leaves the smallest classes at 0.
     margin : float
         m, how far apart what is not alike has to be.
     max_epochs : int
@@ -114,7 +115,8 @@ def solve_targets(
     objective = _objective(relation, loss, margin)
     is_free = first is None and drawn_to is None
     if isinstance(relation, LabelRelation):
-        if _takes_exact(method, why_not_exact(relation, objective, dim, is_free)):
+        takes_exact = _takes_exact(method, why_not_exact(relation, objective, dim, is_free))
+        if takes_exact and (method == "exact" or not leaves_classes_out(relation, objective, dim)):
             return solve_exactly(relation, objective, dim, began)
     elif method == "exact":
         _takes_exact(method, "only a LabelRelation knows every pair")

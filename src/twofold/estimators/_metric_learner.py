@@ -1,0 +1,237 @@
+"""`MetricLearner`: the two phases as one scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twofold._core.checks import check_choice, check_count
+from twofold._core.random import RandomState, as_generator
+from twofold.estimators._embedding_learner import EmbeddingLearner
+from twofold.estimators._inputs import Relation, as_relation, check_features
+from twofold.estimators._training_parameters import (
+    check_validation_fraction,
+    progress_callback,
+    training_config,
+)
+from twofold.regression import Epoch, fit_embedder
+from twofold.relations import LabelRelation, TripletRelation
+from twofold.targets import TargetSolution, solve_targets, standardise_targets
+
+Loss = Literal["contrastive", "dot"]
+Pairs = Literal["all", "sampled"]
+Grade = Literal["auto", "overlap", "jaccard"]
+DIM = 16
+LARGEST_DIM = 256
+
+
+class MetricLearner(EmbeddingLearner):
+    """Learn an embedding in which the alike are close, without training on pairs.
+
+    Phase 1 gives every training item a target vector from the labels or statements alone; phase 2
+    is regression from features to targets. The defaults learn from the whole relation that labels
+    state. ``MetricLearner(loss="contrastive", pairs="sampled", feedback=0)`` is the paper's FML-C,
+    the same with ``loss="dot"`` its FML-DP.
+
+    Parameters
+    ----------
+    dim : int or "auto"
+        Components of the embedding. "auto" is 16, or as many as there are classes where these are
+        more, up to 256: the dot product gives every class a direction of its own.
+    loss : {"dot", "contrastive"}
+        What phase 1 minimises, and so how points are compared: by inner product or by distance.
+    pairs : {"all", "sampled"}
+        Of labels: the whole relation, exactly where it has an exact solution; or `n_similar` and
+        `n_dissimilar` partners an item, as in the paper.
+    n_similar, n_dissimilar : int
+        Partners an item that are sampled.
+    grade : {"auto", "overlap", "jaccard"}
+        How alike two items with several labels are: 1 if they share any, or the share of their
+        labels that they have in common. "auto" is "jaccard" with ``pairs="all"`` and the dot
+        product, which was best in every trial, and else "overlap", the paper's.
+    margin : float
+        How far apart the contrastive loss puts what is not alike.
+    embedder : "mlp", a name of the paper's networks, torch.nn.Module or scikit-learn regressor
+        From features to targets. Names: "mlp" (two hidden layers, for vectors), "mnist",
+        "cifar10", "pubfig83", "nuswide". A module is copied, keeps its weights, and must give
+        `dim` outputs; a regressor is cloned.
+    feedback : {"auto"} or int
+        Rounds in which targets are solved anew, drawn to what the embedder predicts. 0 is the
+        paper; "auto" takes none where labels are given.
+    max_epochs, batch_size, learning_rate : int, int, float
+        Of a network's training: Adam with a warm-up and a cosine decay.
+    weight_decay : float or "auto"
+        Decoupled from the gradient, times the learning rate. "auto" is 1 for "mlp", which it keeps
+        from learning noise by heart, and 0 for other networks.
+    validation_fraction : float
+        Share of the items on which a network's best epoch is chosen; 0 keeps the last.
+    flips : bool
+        Whether training images are mirrored at random.
+    device : {"auto", "cpu", "cuda", "cuda:N"}
+        Where both phases run.
+    random_state : int, Generator or None
+        On a CPU the same seed gives the same embedding.
+    verbose : bool
+        Whether the logger "twofold" tells of every epoch.
+    callback : callable (Epoch), optional
+        Called after every epoch of a network; returning True stops.
+
+    Attributes
+    ----------
+    targets_ : ndarray of float32, shape (n_items, dim)
+        Phase 1's targets; NaN for items in no pair, which phase 2 leaves out.
+    embedder_ : NetworkEmbedder or RegressorEmbedder
+        The fitted regressor, from features to standardised targets.
+    dim_ : int
+        Components of the embedding.
+    metric_ : {"dot", "euclidean"}
+        How points are to be compared.
+    threshold_ : float
+        Set by `calibrate_threshold`, in terms of similarity.
+    history_ : dict
+        "targets" (phase 1's losses), "regression" and "validation" (phase 2's), "best_epoch".
+    timing_ : dict
+        Seconds of the phases, "targets" and "regression".
+    n_features_in_ : int
+        Features seen by `fit`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = MetricLearner(random_state=0).fit(X, y)
+    >>> learner.transform(X).shape
+    (150, 16)
+    >>> learner.score(X, y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        dim: int | Literal["auto"] = "auto",
+        *,
+        loss: Loss = "dot",
+        pairs: Pairs = "all",
+        n_similar: int = 10,
+        n_dissimilar: int = 10,
+        grade: Grade = "auto",
+        margin: float = 1.0,
+        embedder: Any = "mlp",
+        feedback: int | Literal["auto"] = "auto",
+        max_epochs: int = 30,
+        batch_size: int = 64,
+        learning_rate: float = 2e-3,
+        weight_decay: float | Literal["auto"] = "auto",
+        validation_fraction: float = 0.0,
+        flips: bool = False,
+        device: str = "auto",
+        random_state: RandomState = None,
+        verbose: bool = False,
+        callback: Callable[[Epoch], Any] | None = None,
+    ) -> None:
+        self.dim = dim
+        self.loss = loss
+        self.pairs = pairs
+        self.n_similar = n_similar
+        self.n_dissimilar = n_dissimilar
+        self.grade = grade
+        self.margin = margin
+        self.embedder = embedder
+        self.feedback = feedback
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.validation_fraction = validation_fraction
+        self.flips = flips
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any = None, *, relation: Relation | None = None) -> Self:
+        """Learn from labels, or from any relation over the rows of `X`.
+
+        Parameters
+        ----------
+        X : array, memory-mapped array, sparse matrix, DataFrame or torch Dataset, n_items rows
+            Vectors of shape (n_items, n_features), or images of shape (n_items, channels, height,
+            width), bytes or floats.
+        y : classes, shape (n_items,), or 0/1 indicator matrix, shape (n_items, n_labels), optional
+            Items that share a label are alike. The class of an item that is -1, NaN or None is
+            unknown.
+        relation : PairRelation, LabelRelation or TripletRelation, optional
+            In place of `y`.
+        """
+        check_choice("loss", self.loss, get_args(Loss))
+        check_choice("pairs", self.pairs, get_args(Pairs))
+        check_choice("grade", self.grade, get_args(Grade))
+        config = training_config(self)
+        validation_fraction = check_validation_fraction(self.validation_fraction)
+        X = check_features(self, X, reset=True)
+        relation = as_relation(type(self).__name__, X, y, relation, self._grade())
+        rng = as_generator(self.random_state)
+
+        self.dim_ = self._choose_dim(relation)
+        solution, linked = self._solve_targets(relation, config.device, rng)
+        targets, self._mean, self._scale = standardise_targets(solution.points[linked])
+        fitted = fit_embedder(
+            self.embedder,
+            X,
+            targets,
+            config,
+            rng,
+            items=np.flatnonzero(linked),
+            validation_fraction=validation_fraction,
+            flips=self.flips,
+            callback=progress_callback(self),
+        )
+        self.embedder_ = fitted.embedder
+        self.metric_ = (
+            "euclidean"
+            if self.loss == "contrastive" or isinstance(relation, TripletRelation)
+            else "dot"
+        )
+        self.targets_ = np.where(linked[:, None], solution.points, np.float32(np.nan))
+        self.timing_ = {"targets": solution.seconds, "regression": fitted.seconds}
+        self.history_ = {"targets": solution.history.tolist()}
+        if fitted.history is not None:
+            self.history_ |= {
+                "regression": fitted.history.loss,
+                "validation": fitted.history.validation_loss,
+                "best_epoch": fitted.history.best_epoch,
+            }
+        self._forget_threshold()
+        return self
+
+    def _solve_targets(
+        self, relation: Relation, device: str, rng: np.random.Generator
+    ) -> tuple[TargetSolution, NDArray[np.bool_]]:
+        """Solve phase 1; say which items it has placed, and did not just leave where they began."""
+        linked = relation.known if isinstance(relation, LabelRelation) else relation.linked
+        if isinstance(relation, LabelRelation) and self.pairs == "sampled":
+            relation = relation.sample_pairs(self.n_similar, self.n_dissimilar, random_state=rng)
+        solution = solve_targets(
+            relation,
+            self.dim_,
+            loss=self.loss,
+            margin=self.margin,
+            device=device,
+            random_state=rng,
+        )
+        return solution, linked
+
+    def _choose_dim(self, relation: Relation) -> int:
+        if self.dim != "auto":
+            return check_count("dim", self.dim)
+        if self.loss == "dot" and isinstance(relation, LabelRelation) and relation.is_partition:
+            return min(max(DIM, relation.n_occurring), LARGEST_DIM)
+        return DIM
+
+    def _grade(self) -> Literal["overlap", "jaccard"]:
+        if self.grade != "auto":
+            return self.grade
+        return "jaccard" if self.pairs == "all" and self.loss == "dot" else "overlap"

@@ -1,0 +1,226 @@
+"""`PairMetricLearner`: metric-learn's interface, fitted to pairs of feature vectors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from twofold._core.checks import check_number
+from twofold._core.random import RandomState
+from twofold.estimators._metric_learner import Loss, MetricLearner
+from twofold.evaluation import Strategy, choose_threshold, pair_auroc
+from twofold.regression import Epoch
+from twofold.relations import PairRelation
+
+
+class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Learn from pairs of feature vectors that are stated as alike (+1) or not (−1).
+
+    The interface is that of metric-learn's pair learners: someone with code for one changes the
+    import. Vectors that are equal are one item.
+
+    Parameters
+    ----------
+    dim, loss, margin, embedder, feedback, max_epochs, batch_size, learning_rate, weight_decay, \
+validation_fraction, flips, device, random_state, verbose, callback
+        As for `MetricLearner`; the loss is contrastive by default, so that distances are those of
+        a metric.
+    preprocessor : array_like, shape (n_items, n_features), or callable, optional
+        With it pairs may hold item numbers, shape (n_pairs, 2): rows of the array, or what the
+        callable turns into rows.
+
+    Attributes
+    ----------
+    threshold_ : float
+        The distance up to which a pair is called alike.
+
+    Examples
+    --------
+    >>> pairs = [[[1.0], [1.1]], [[1.0], [5.0]], [[5.0], [5.2]], [[1.1], [5.2]]]
+    >>> learner = PairMetricLearner(dim=2, random_state=0).fit(pairs, [1, -1, 1, -1])
+    >>> learner.pair_distance(pairs).shape
+    (4,)
+    """
+
+    def __init__(
+        self,
+        dim: int | Literal["auto"] = "auto",
+        *,
+        loss: Loss = "contrastive",
+        margin: float = 1.0,
+        embedder: Any = "mlp",
+        feedback: int | Literal["auto"] = "auto",
+        max_epochs: int = 30,
+        batch_size: int = 64,
+        learning_rate: float = 2e-3,
+        weight_decay: float | Literal["auto"] = "auto",
+        validation_fraction: float = 0.0,
+        flips: bool = False,
+        device: str = "auto",
+        random_state: RandomState = None,
+        verbose: bool = False,
+        callback: Callable[[Epoch], Any] | None = None,
+        preprocessor: Any = None,
+    ) -> None:
+        self.dim = dim
+        self.loss = loss
+        self.margin = margin
+        self.embedder = embedder
+        self.feedback = feedback
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.validation_fraction = validation_fraction
+        self.flips = flips
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+        self.preprocessor = preprocessor
+
+    def fit(
+        self, pairs: Any, y: ArrayLike, calibration_params: Mapping[str, Any] | None = None
+    ) -> Self:
+        """Learn from pairs, then set a threshold on the same pairs.
+
+        Parameters
+        ----------
+        pairs : array_like, shape (n_pairs, 2, n_features), or (n_pairs, 2) with a preprocessor
+            Two feature vectors a pair.
+        y : array_like, shape (n_pairs,)
+            +1 for alike, −1 for not alike.
+        calibration_params : mapping, optional
+            Parameters of `calibrate_threshold` for the threshold that `fit` sets; most accurate by
+            default. It is chosen on the training pairs: call `calibrate_threshold` with others.
+        """
+        table = self._vectors(pairs)
+        alike = _check_signs(y, len(table))
+        items, number = np.unique(table.reshape(2 * len(table), -1), axis=0, return_inverse=True)
+        left, right = number.reshape(len(table), 2).T
+        relation = PairRelation(left, right, alike.astype(np.float32), len(items))
+        parameters = self.get_params(deep=False)
+        del parameters["preprocessor"]
+        self.learner_ = MetricLearner(**parameters).fit(
+            items.reshape(-1, *table.shape[2:]), relation=relation
+        )
+        self.n_features_in_ = table.shape[2]
+        return self.calibrate_threshold(pairs, y, **dict(calibration_params or {}))
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Return the embedding of feature vectors, shape (n_items, dim)."""
+        check_is_fitted(self)
+        return self.learner_.transform(X)
+
+    def pair_distance(self, pairs: Any) -> NDArray[np.float32]:
+        """Return the distance of the two vectors of each pair: small for the alike."""
+        check_is_fitted(self)
+        table = self._vectors(pairs)
+        return self.learner_.pair_distance(table[:, 0], table[:, 1])
+
+    def pair_score(self, pairs: Any) -> NDArray[np.float32]:
+        """Return the negative of the distance: large for the alike."""
+        return -self.pair_distance(pairs)
+
+    def decision_function(self, pairs: Any) -> NDArray[np.float32]:
+        """Return `pair_score`."""
+        return self.pair_score(pairs)
+
+    def predict(self, pairs: Any) -> NDArray[np.int64]:
+        """Return +1 for pairs whose distance is at most `threshold_`, −1 for others."""
+        return np.where(self.pair_distance(pairs) <= self.threshold_, 1, -1)
+
+    def score(self, pairs: Any, y: ArrayLike) -> float:
+        """Return the AUROC of `pair_score` on pairs stated as +1 or −1."""
+        scores = self.pair_score(pairs)
+        return pair_auroc(_check_signs(y, len(scores)), scores)
+
+    def get_metric(self) -> Callable[[ArrayLike, ArrayLike], float]:
+        """Return the distance as a function of two vectors, for instance for k-NN."""
+        check_is_fitted(self)
+        learner = self.learner_
+
+        def metric(u: ArrayLike, v: ArrayLike) -> float:
+            return float(learner.pair_distance(np.atleast_2d(u), np.atleast_2d(v))[0])
+
+        return metric
+
+    def set_threshold(self, threshold: float) -> Self:
+        """Set the distance up to which a pair is called alike."""
+        check_is_fitted(self)
+        self.threshold_ = check_number("threshold", threshold, -np.inf)
+        # The learner inside calls alike what is similar enough.
+        self.learner_.threshold_ = self._distance_to_similarity(self.threshold_)
+        return self
+
+    def calibrate_threshold(
+        self,
+        pairs_valid: Any,
+        y_valid: ArrayLike,
+        strategy: Strategy = "accuracy",
+        min_rate: float | None = None,
+        beta: float = 1.0,
+    ) -> Self:
+        """Choose `threshold_` on pairs; see `twofold.evaluation.choose_threshold`.
+
+        What it reached is kept as `calibration_`, in terms of `pair_score`.
+        """
+        scores = self.pair_score(pairs_valid)
+        alike = _check_signs(y_valid, len(scores))
+        self.calibration_ = choose_threshold(alike, scores, strategy, min_rate=min_rate, beta=beta)
+        return self.set_threshold(-self.calibration_.threshold)
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the model to a folder; `twofold.load` opens it as the `MetricLearner` it is."""
+        check_is_fitted(self)
+        return self.learner_.save(folder)
+
+    def _vectors(self, pairs: Any) -> NDArray[Any]:
+        """Return pairs as an array of shape (n_pairs, 2, *item_shape)."""
+        table = np.asarray(pairs)
+        if self.preprocessor is not None and table.ndim == 2:
+            rows = self.preprocessor
+            found = rows(table.ravel()) if callable(rows) else np.asarray(rows)[table.ravel()]
+            table = np.asarray(found).reshape(len(table), 2, -1)
+        if table.ndim < 3 or table.shape[1] != 2:
+            raise ValueError(
+                f"pairs must have shape (n_pairs, 2, n_features), got {table.shape}. For item "
+                "numbers, shape (n_pairs, 2), pass a preprocessor."
+            )
+        return table
+
+    def _distance_to_similarity(self, distance: float) -> float:
+        return -distance if self.learner_.metric_ == "euclidean" else 1 - distance
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.learner_.dim_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        return tags
+
+
+def _check_signs(y: ArrayLike, n_pairs: int) -> NDArray[np.bool_]:
+    """Return which pairs are stated as alike."""
+    signs = np.asarray(y)
+    if signs.shape != (n_pairs,):
+        raise ValueError(f"y must have one entry a pair, shape ({n_pairs},), got {signs.shape}.")
+    wrong = np.flatnonzero((signs != 1) & (signs != -1))
+    if wrong.size:
+        hint = " For {0, 1} pass 2 * y - 1." if signs[wrong[0]] == 0 else ""
+        raise ValueError(
+            f"y must be +1 for alike and -1 for not alike; {wrong.size} value(s) are not, first at "
+            f"row {wrong[0]} ({signs[wrong[0]]!r}).{hint}"
+        )
+    return np.asarray(signs == 1)

@@ -1,0 +1,83 @@
+"""The parameters of training that all learners have, checked, and what tells of its progress."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
+
+from twofold._core.checks import check_count, check_number
+from twofold._core.devices import resolve_device
+from twofold.regression import Epoch, TrainingConfig
+
+MLP_WEIGHT_DECAY = 1.0
+LOGGER = logging.getLogger("twofold")
+
+
+class Trained(Protocol):
+    """A learner with the parameters of training."""
+
+    max_epochs: int
+    batch_size: int
+    learning_rate: float
+    weight_decay: float | Literal["auto"]
+    embedder: Any
+    validation_fraction: float
+    device: str
+    verbose: bool
+    callback: Callable[[Epoch], Any] | None
+
+
+def training_config(learner: Trained) -> TrainingConfig:
+    """Return a learner's parameters of training, checked."""
+    return TrainingConfig(
+        max_epochs=check_count("max_epochs", learner.max_epochs),
+        batch_size=check_count("batch_size", learner.batch_size),
+        learning_rate=check_number("learning_rate", learner.learning_rate, 0, strict=True),
+        weight_decay=_weight_decay(learner),
+        device=resolve_device(learner.device),
+    )
+
+
+def _weight_decay(learner: Trained) -> float:
+    if learner.weight_decay == "auto":
+        return MLP_WEIGHT_DECAY if learner.embedder == "mlp" else 0.0
+    return check_number("weight_decay", learner.weight_decay, 0)
+
+
+def check_validation_fraction(value: float) -> float:
+    """Return a share in [0, 1)."""
+    share = check_number("validation_fraction", value, 0)
+    if share >= 1:
+        raise ValueError(f"validation_fraction must be below 1, got {share:g}.")
+    return share
+
+
+def progress_callback(learner: Trained) -> Callable[[Epoch], Any]:
+    """Return what is called after every epoch: a line if verbose, then the user's callback."""
+    if learner.verbose:
+        _make_heard()
+
+    def report(epoch: Epoch) -> Any:
+        if learner.verbose:
+            found = epoch.validation_loss
+            validation = "" if found is None else f", validation {found:.4f}"
+            LOGGER.info(
+                "epoch %d/%d: loss %.4f%s, %.1f s",
+                epoch.number,
+                epoch.n_epochs,
+                epoch.loss,
+                validation,
+                epoch.seconds,
+            )
+        return None if learner.callback is None else learner.callback(epoch)
+
+    return report
+
+
+def _make_heard() -> None:
+    """Have the library's lines shown where the user has set up no logging."""
+    if not LOGGER.hasHandlers():
+        LOGGER.addHandler(logging.StreamHandler())
+    if LOGGER.getEffectiveLevel() > logging.INFO:
+        LOGGER.setLevel(logging.INFO)

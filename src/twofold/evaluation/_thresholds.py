@@ -1,0 +1,147 @@
+"""From which similarity on a pair is called alike: thresholds chosen on pairs that are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twofold._core.checks import check_choice, check_number
+from twofold.evaluation._pairs import check_scored_pairs
+
+Strategy = Literal["accuracy", "f_beta", "max_tpr", "max_tnr"]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A threshold and what it reached on the pairs it was chosen on.
+
+    Attributes
+    ----------
+    threshold : float
+        A pair is called alike if its similarity is at least this.
+    strategy : str
+        What it was chosen for.
+    accuracy : float
+        Share of pairs called right.
+    true_positive_rate : float
+        Share of the alike that are called alike (recall).
+    true_negative_rate : float
+        Share of the others that are not; 1 minus the false-positive rate.
+    precision : float
+        Share of those called alike that are; 1 if none is called so.
+    f_beta : float
+        (1 + β²) · precision · recall / (β² · precision + recall).
+    beta : float
+        β.
+    n_similar, n_dissimilar : int
+        Pairs of either kind.
+    """
+
+    threshold: float
+    strategy: Strategy
+    accuracy: float
+    true_positive_rate: float
+    true_negative_rate: float
+    precision: float
+    f_beta: float
+    beta: float
+    n_similar: int
+    n_dissimilar: int
+
+
+def choose_threshold(
+    similar: ArrayLike,
+    similarity: ArrayLike,
+    strategy: Strategy = "accuracy",
+    *,
+    min_rate: float | None = None,
+    beta: float = 1.0,
+) -> Calibration:
+    """Choose the similarity from which on pairs are called alike.
+
+    Parameters
+    ----------
+    similar : array_like, shape (n_pairs,)
+        1 for alike, 0 for not alike.
+    similarity : array_like of float, shape (n_pairs,)
+        Large for the alike. Pairs of equal similarity are never parted.
+    strategy : {"accuracy", "f_beta", "max_tpr", "max_tnr"}
+        Most pairs right; best F-beta; highest true-positive rate at a true-negative rate of at
+        least `min_rate`, which bounds the false-positive rate by 1 − `min_rate`; or the reverse.
+    min_rate : float, optional
+        In [0, 1]; needed by the last two.
+    beta : float
+        How many times as much recall counts as precision.
+
+    Returns
+    -------
+    Calibration
+        The threshold, half-way between two similarities that occur, and what it reached. Of
+        several that are equally good the highest is taken, so that doubt means not alike.
+    """
+    check_choice("strategy", strategy, get_args(Strategy))
+    beta = check_number("beta", beta, 0, strict=True)
+    min_rate = _check_min_rate(strategy, min_rate)
+    alike, values = check_scored_pairs(similar, similarity, "A threshold needs")
+    thresholds, n_hits, n_false = _operating_points(alike, values)
+    n_alike = int(np.count_nonzero(alike))
+    n_unalike = alike.size - n_alike
+
+    tpr, tnr = n_hits / n_alike, 1 - n_false / n_unalike
+    n_called = n_hits + n_false
+    precision = np.where(n_called > 0, n_hits / np.maximum(n_called, 1), 1.0)
+    weighed = beta**2 * precision + tpr
+    f_beta = np.where(
+        weighed > 0, (1 + beta**2) * precision * tpr / np.where(weighed > 0, weighed, 1), 0.0
+    )
+    accuracy = (n_hits + n_unalike - n_false) / alike.size
+    merit = {
+        "accuracy": accuracy,
+        "f_beta": f_beta,
+        "max_tpr": np.where(tnr >= min_rate, tpr, -1.0),
+        "max_tnr": np.where(tpr >= min_rate, tnr, -1.0),
+    }[strategy]
+    best = int(np.argmax(merit))
+    return Calibration(
+        threshold=float(thresholds[best]),
+        strategy=strategy,
+        accuracy=float(accuracy[best]),
+        true_positive_rate=float(tpr[best]),
+        true_negative_rate=float(tnr[best]),
+        precision=float(precision[best]),
+        f_beta=float(f_beta[best]),
+        beta=beta,
+        n_similar=n_alike,
+        n_dissimilar=n_unalike,
+    )
+
+
+def _operating_points(
+    alike: NDArray[np.bool_], values: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return every threshold that matters, falling, with the hits and false alarms it lets in."""
+    levels, level = np.unique(-values, return_inverse=True)
+    levels = -levels  # falling
+    n_hits = np.concatenate([[0], np.cumsum(np.bincount(level[alike], minlength=levels.size))])
+    n_false = np.concatenate([[0], np.cumsum(np.bincount(level[~alike], minlength=levels.size))])
+    between = levels[1:] + (levels[:-1] - levels[1:]) / 2
+    thresholds = np.concatenate([[np.nextafter(levels[0], np.inf)], between, [levels[-1]]])
+    return thresholds, n_hits, n_false
+
+
+def _check_min_rate(strategy: Strategy, min_rate: float | None) -> float:
+    if strategy in ("accuracy", "f_beta"):
+        return 0.0
+    if min_rate is None:
+        bounded = "true-negative" if strategy == "max_tpr" else "true-positive"
+        raise ValueError(
+            f"strategy={strategy!r} needs min_rate, the {bounded} rate to keep at least "
+            "(0.99 for instance)."
+        )
+    rate = check_number("min_rate", min_rate, 0)
+    if rate > 1:
+        raise ValueError(f"min_rate must be at most 1, got {rate:g}.")
+    return rate

@@ -1,0 +1,60 @@
+"""Phase 2: regression from features to targets, with a network or any other regressor.
+
+Features and targets come in, an embedder goes out; pairs are unknown here.
+"""
+
+from twofold.regression._features import (
+    Features,
+    is_memory_mapped,
+    item_shape,
+    n_rows,
+    open_features,
+)
+from twofold.regression._fit import Embedder, FittedEmbedder, fit_embedder, part_examples
+from twofold.regression._network_embedder import NetworkEmbedder, flip_some, predict_points
+from twofold.regression._networks import NETWORKS, build_network, mlp
+from twofold.regression._preparation import (
+    build_scaled_network,
+    is_network,
+    out_of_memory_sentence,
+    prepare_network,
+)
+from twofold.regression._regression_task import RegressionTask
+from twofold.regression._regressor import RegressorEmbedder
+from twofold.regression._task import Task, mean_loss
+from twofold.regression._training import (
+    Epoch,
+    TrainingConfig,
+    TrainingHistory,
+    train_network,
+)
+
+__all__ = [
+    "NETWORKS",
+    "Embedder",
+    "Epoch",
+    "Features",
+    "FittedEmbedder",
+    "NetworkEmbedder",
+    "RegressionTask",
+    "RegressorEmbedder",
+    "Task",
+    "TrainingConfig",
+    "TrainingHistory",
+    "build_network",
+    "build_scaled_network",
+    "fit_embedder",
+    "flip_some",
+    "is_memory_mapped",
+    "is_network",
+    "item_shape",
+    "mean_loss",
+    "mlp",
+    "n_rows",
+    "open_features",
+    "out_of_memory_sentence",
+    "part_examples",
+    "predict_points",
+    "prepare_network",
+    "train_network",
+]

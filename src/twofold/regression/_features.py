@@ -1,0 +1,142 @@
+"""Rows of features on the device that trains: held there where they fit, else read when asked for.
+
+Arrays, memory-mapped arrays, sparse matrices and torch Datasets come in; batches go out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+from torch import Tensor
+from torch.utils.data import Dataset
+
+HELD_SHARE = 0.5
+"""The most of a GPU's free memory that features may take."""
+DENSE_BYTES = 2**30
+"""The largest dense form of a sparse matrix that is held in a computer's memory."""
+
+
+class Features(Protocol):
+    """Items that can be asked for by number."""
+
+    @property
+    def n_items(self) -> int:
+        """How many there are."""
+
+    @property
+    def index_device(self) -> torch.device:
+        """Where item numbers have to lie: beside what they address."""
+
+    def rows(self, items: Tensor) -> Tensor:
+        """Return items as float32 or uint8 on the device that trains, shape (n, *item_shape)."""
+
+
+class HeldFeatures:
+    """All items in one tensor."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+        self.n_items = len(tensor)
+        self.index_device = tensor.device
+
+    def rows(self, items: Tensor) -> Tensor:
+        """Return items by number."""
+        return self.tensor[items]
+
+
+class ReadFeatures:
+    """Items that stay in an array, a file or a sparse matrix, and are read a batch at a time."""
+
+    def __init__(self, array: Any, device: torch.device) -> None:
+        self.array = array
+        self.device = device
+        self.n_items = int(array.shape[0])
+        self.index_device = torch.device("cpu")
+
+    def rows(self, items: Tensor) -> Tensor:
+        """Return items by number."""
+        chosen = self.array[items.numpy()]
+        if sparse.issparse(chosen):
+            chosen = chosen.toarray()
+        return torch.from_numpy(as_network_type(chosen)).to(self.device)
+
+
+class DatasetFeatures:
+    """Items of a torch Dataset: each is a tensor, or a tuple whose first entry is one."""
+
+    def __init__(self, dataset: Dataset[Any], device: torch.device) -> None:
+        self.dataset = dataset
+        self.device = device
+        self.n_items = len(dataset)  # type: ignore[arg-type]
+        self.index_device = torch.device("cpu")
+
+    def rows(self, items: Tensor) -> Tensor:
+        """Return items by number."""
+        return torch.stack([self._item(number) for number in items.tolist()]).to(self.device)
+
+    def _item(self, number: int) -> Tensor:
+        item = self.dataset[number]
+        tensor = torch.as_tensor(item[0] if isinstance(item, tuple | list) else item)
+        return tensor if tensor.dtype == torch.uint8 else tensor.float()
+
+
+def open_features(X: Any, device: str) -> Features:
+    """Return `X` as items to be asked for by number.
+
+    In-memory arrays are put on `device` as a whole where they take at most half of its free
+    memory; memory-mapped arrays and Datasets are never loaded as a whole.
+    """
+    place = torch.device(device)
+    if isinstance(X, Dataset):
+        return DatasetFeatures(X, place)
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+        if not _fits(4 * X.shape[0] * X.shape[1], place, DENSE_BYTES):
+            return ReadFeatures(X, place)
+        X = X.astype(np.float32).toarray()
+    elif is_memory_mapped(X) or not _fits(_network_bytes(X), place, None):
+        return ReadFeatures(X, place)
+    return HeldFeatures(torch.from_numpy(as_network_type(X)).to(place))
+
+
+def item_shape(X: Any) -> tuple[int, ...]:
+    """Return the shape of one item of `X`."""
+    if isinstance(X, Dataset):
+        return tuple(DatasetFeatures(X, torch.device("cpu")).rows(torch.tensor([0])).shape[1:])
+    return tuple(X.shape[1:])
+
+
+def n_rows(X: Any) -> int:
+    """Return the number of items of `X`."""
+    return len(X) if isinstance(X, Dataset) else int(X.shape[0])  # type: ignore[arg-type]
+
+
+def is_memory_mapped(X: Any) -> bool:
+    """Whether an array's numbers lie in a file."""
+    while isinstance(X, np.ndarray):
+        if isinstance(X, np.memmap):
+            return True
+        X = X.base
+    return False
+
+
+def as_network_type(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as torch takes it: bytes stay bytes, every other number is float32."""
+    kept = array if array.dtype == np.uint8 else array.astype(np.float32, copy=False)
+    # torch warns of arrays that it might write to, and does not take negative strides.
+    return kept if kept.flags.writeable and kept.flags.c_contiguous else kept.copy()
+
+
+def _network_bytes(array: NDArray[Any]) -> int:
+    return array.size * (1 if array.dtype == np.uint8 else 4)
+
+
+def _fits(n_bytes: int, device: torch.device, cpu_bytes: int | None) -> bool:
+    """Whether so much may be held on a device; on a CPU, arrays are in its memory anyway."""
+    if device.type == "cpu":
+        return cpu_bytes is None or n_bytes <= cpu_bytes
+    return n_bytes <= HELD_SHARE * torch.cuda.mem_get_info(device)[0]

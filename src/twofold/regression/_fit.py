@@ -1,0 +1,147 @@
+"""`fit_embedder`: the one door to phase 2."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twofold.regression._features import item_shape, n_rows, open_features
+from twofold.regression._network_embedder import NetworkEmbedder
+from twofold.regression._networks import NETWORKS
+from twofold.regression._preparation import (
+    is_network,
+    out_of_memory_sentence,
+    prepare_network,
+)
+from twofold.regression._regression_task import RegressionTask
+from twofold.regression._regressor import RegressorEmbedder, fit_regressor
+from twofold.regression._task import mean_loss
+from twofold.regression._training import (
+    Callback,
+    TrainingConfig,
+    TrainingHistory,
+    train_network,
+)
+
+
+class Embedder(Protocol):
+    """What phase 2 gives: features in, points out."""
+
+    def predict(self, X: Any) -> NDArray[np.float32]:
+        """Return points of shape (n_items, dim)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedEmbedder:
+    """An embedder and how it came about.
+
+    Attributes
+    ----------
+    embedder : NetworkEmbedder or RegressorEmbedder
+        From features to points.
+    history : TrainingHistory or None
+        Of a network's training.
+    seconds : float
+        Of fitting; validation and callbacks of a network are not counted.
+    """
+
+    embedder: NetworkEmbedder | RegressorEmbedder
+    history: TrainingHistory | None
+    seconds: float
+
+
+def fit_embedder(
+    embedder: Any,
+    X: Any,
+    targets: NDArray[np.float32],
+    config: TrainingConfig,
+    rng: np.random.Generator,
+    *,
+    items: NDArray[np.int64] | None = None,
+    validation_fraction: float = 0.0,
+    flips: bool = False,
+    callback: Callback | None = None,
+) -> FittedEmbedder:
+    """Regress from features to targets.
+
+    Parameters
+    ----------
+    embedder : str, nn.Module or scikit-learn regressor
+        A network by name ("mlp" or one of the paper's), a user's own, or any regressor.
+    X : array, memory-mapped array, sparse matrix or torch Dataset, n_items rows
+        Features.
+    targets : ndarray of float32, shape (n_examples, dim)
+        Standardised targets.
+    config : TrainingConfig
+        How a network is trained; a regressor has its own parameters.
+    rng : Generator
+        Of all that is random.
+    items : ndarray of int64, shape (n_examples,), optional
+        The rows of `X` that have a target; all by default.
+    validation_fraction : float
+        Share of the examples that a network's best epoch is chosen on; 0 keeps the last epoch.
+    flips : bool
+        Whether training images are mirrored at random.
+    callback : callable (Epoch), optional
+        Called after every epoch of a network; returning True stops.
+    """
+    items = np.arange(n_rows(X)) if items is None else items
+    if not is_network(embedder):
+        _refuse_unknown(embedder)
+        began = time.perf_counter()
+        fitted = fit_regressor(embedder, X, targets, items, rng)
+        return FittedEmbedder(fitted, None, time.perf_counter() - began)
+
+    began = time.perf_counter()
+    with out_of_memory_sentence(config.batch_size):
+        shape = item_shape(X)
+        features = open_features(X, config.device)
+        network = prepare_network(embedder, features, shape, targets.shape[1], config.device, rng)
+        train, held_out = part_examples(len(items), validation_fraction, rng)
+        task = RegressionTask(features, items[train], targets[train], config.device, flips)
+        validation = None
+        if held_out.size:
+            validation = RegressionTask(features, items[held_out], targets[held_out], config.device)
+        prepared = time.perf_counter() - began
+        history = train_network(
+            network,
+            task,
+            config,
+            rng,
+            validate=None if validation is None else lambda found: mean_loss(found, validation),
+            callback=callback,
+        )
+    fitted_network = NetworkEmbedder(network, shape, config.device)
+    return FittedEmbedder(fitted_network, history, prepared + history.seconds)
+
+
+def part_examples(
+    n_examples: int, validation_fraction: float, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Part examples at random into those to train on and those to validate on."""
+    order = rng.permutation(n_examples)
+    n_held_out = round(validation_fraction * n_examples)
+    return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+
+
+def _refuse_unknown(embedder: Any) -> None:
+    if isinstance(embedder, str):
+        allowed = ", ".join(repr(name) for name in NETWORKS)
+        raise ValueError(
+            f"embedder must be one of {allowed}, a torch.nn.Module or a scikit-learn regressor, "
+            f"got {embedder!r}."
+        )
+    if isinstance(embedder, type):
+        raise TypeError(
+            f"embedder must be an instance, got the class {embedder.__name__}: write "
+            f"{embedder.__name__}(...)."
+        )
+    if not (hasattr(embedder, "fit") and hasattr(embedder, "predict")):
+        raise TypeError(
+            "embedder must be the name of a network, a torch.nn.Module or a scikit-learn "
+            f"regressor, got {type(embedder).__name__}."
+        )

@@ -1,0 +1,66 @@
+"""A trained network from features to points."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from twofold.regression._features import Features, open_features
+
+PREDICTION_BYTES = 2**26
+"""Features read at a time when predicting."""
+
+
+class NetworkEmbedder:
+    """A network with its input scaling, ready to predict.
+
+    Attributes
+    ----------
+    network : nn.Module
+        `InputScaling`, then the network itself, in evaluation mode.
+    input_shape : tuple of int
+        Shape of one item.
+    device : str
+        Where it lies.
+    """
+
+    def __init__(self, network: nn.Module, input_shape: tuple[int, ...], device: str) -> None:
+        self.network = network
+        self.input_shape = input_shape
+        self.device = device
+
+    def predict(self, X: Any) -> NDArray[np.float32]:
+        """Return the points of `X`, float32 of shape (n_items, dim)."""
+        features = open_features(X, self.device)
+        return predict_points(self.network, features, self.input_shape)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A model that was trained on a GPU can be opened without one.
+        return self.__dict__ | {
+            "network": copy.deepcopy(self.network).to("cpu"),
+            "device": "cpu",
+        }
+
+
+def predict_points(
+    network: nn.Module, features: Features, input_shape: tuple[int, ...]
+) -> NDArray[np.float32]:
+    """Return a network's outputs for all items, read in parts of bounded size."""
+    n_numbers = max(1, int(np.prod(input_shape)))
+    size = min(4096, max(1, PREDICTION_BYTES // (4 * n_numbers)))
+    every = torch.arange(features.n_items, device=features.index_device)
+    network.eval()
+    with torch.inference_mode():
+        parts = [network(features.rows(items)).float().cpu() for items in torch.split(every, size)]
+    return torch.cat(parts).numpy()
+
+
+def flip_some(images: Tensor) -> Tensor:
+    """Mirror each image left to right with chance one half."""
+    mirrored = torch.rand(len(images), 1, 1, 1, device=images.device) < 0.5
+    return torch.where(mirrored, images.flip(-1), images)

@@ -1,0 +1,135 @@
+"""Networks from features to targets: the default for vectors, and the paper's four."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import nn
+
+from twofold._core.checks import check_choice
+
+NetworkName = Literal["mlp", "mnist", "cifar10", "pubfig83", "nuswide"]
+NETWORKS: tuple[NetworkName, ...] = get_args(NetworkName)
+HIDDEN = (512, 512)
+DROPOUT = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Convolutions of one kernel size, then (`pool` > 0) a max-pool with stride 2."""
+
+    channels: tuple[int, ...]
+    kernel: int
+    padding: int
+    pool: int
+
+
+@dataclass(frozen=True, slots=True)
+class PaperNetwork:
+    """One of the paper's architectures; dropout stands before each dense hidden layer."""
+
+    stages: tuple[Stage, ...]
+    hidden: tuple[int, ...]
+
+
+PAPER_NETWORKS = {
+    "mnist": PaperNetwork((), (500, 500)),
+    "cifar10": PaperNetwork((Stage((64, 64), 3, 1, 3), Stage((96, 96), 3, 1, 3)), (128, 128)),
+    "pubfig83": PaperNetwork(
+        (Stage((64,), 9, 0, 2), Stage((96,), 7, 0, 2), Stage((128,), 7, 0, 0)), (1024, 1024)
+    ),
+    "nuswide": PaperNetwork(
+        (
+            Stage((64, 64, 64), 3, 1, 2),
+            Stage((96, 96, 96), 3, 1, 2),
+            Stage((128, 128, 128), 3, 1, 2),
+        ),
+        (4096, 4096),
+    ),
+}
+
+
+def build_network(name: NetworkName, input_shape: Sequence[int], dim: int) -> nn.Module:
+    """Return a fresh network by name: the default "mlp", or the paper's for one of its data sets.
+
+    Parameters
+    ----------
+    name : {"mlp", "mnist", "cifar10", "pubfig83", "nuswide"}
+        "mlp" and "mnist" take items of any shape, made flat; the others take images.
+    input_shape : sequence of int
+        Shape of one item: (n_features,), or (channels, height, width).
+    dim : int
+        Number of outputs.
+    """
+    check_choice("name", name, NETWORKS)
+    if name == "mlp":
+        return mlp(input_shape, dim)
+    paper = PAPER_NETWORKS[name]
+    if paper.stages:
+        _refuse_non_images(name, input_shape)
+    network = nn.Sequential(*_convolutions(paper.stages, input_shape[0]), nn.Flatten())
+    n_flat = _n_outputs(name, network, input_shape)
+    for size in paper.hidden:
+        network.extend([nn.Dropout(DROPOUT), nn.Linear(n_flat, size), nn.ReLU()])
+        n_flat = size
+    network.append(nn.Linear(n_flat, dim))
+    network.apply(_start_glorot)
+    return network
+
+
+def mlp(
+    input_shape: Sequence[int],
+    dim: int,
+    hidden: Sequence[int] = HIDDEN,
+    dropout: float = DROPOUT,
+) -> nn.Sequential:
+    """Return a dense network: linear, ReLU and dropout a hidden layer, then a linear output."""
+    network = nn.Sequential(nn.Flatten())
+    n_inputs = torch.Size(input_shape).numel()
+    for size in hidden:
+        network.extend([nn.Linear(n_inputs, size), nn.ReLU(), nn.Dropout(dropout)])
+        n_inputs = size
+    return network.append(nn.Linear(n_inputs, dim))
+
+
+def _convolutions(stages: Sequence[Stage], n_channels: int) -> list[nn.Module]:
+    layers: list[nn.Module] = []
+    for stage in stages:
+        for size in stage.channels:
+            layers += [
+                nn.Conv2d(n_channels, size, stage.kernel, padding=stage.padding),
+                nn.ReLU(),
+            ]
+            n_channels = size
+        if stage.pool:
+            layers.append(nn.MaxPool2d(stage.pool, stride=2))
+    return layers
+
+
+def _refuse_non_images(name: str, input_shape: Sequence[int]) -> None:
+    if len(input_shape) != 3:
+        raise ValueError(
+            f"The network {name!r} takes images, so X must have shape (n, channels, height, "
+            f"width), got (n, {', '.join(map(str, input_shape))}). For vectors use 'mlp'."
+        )
+
+
+def _n_outputs(name: str, layers: nn.Module, input_shape: Sequence[int]) -> int:
+    """Count the outputs of `layers` for one item, on a trial of zeros."""
+    try:
+        with torch.no_grad():
+            return int(layers(torch.zeros(1, *input_shape)).shape[1])
+    except RuntimeError:
+        raise ValueError(
+            f"Images of shape {tuple(input_shape)} are too small for the network {name!r}."
+        ) from None
+
+
+def _start_glorot(module: nn.Module) -> None:
+    if isinstance(module, nn.Linear | nn.Conv2d):
+        nn.init.xavier_uniform_(module.weight)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)

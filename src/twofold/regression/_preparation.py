@@ -1,0 +1,124 @@
+"""A network made ready to train: built or copied, scaled to its input, tried out once."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from twofold.regression._features import Features
+from twofold.regression._networks import NETWORKS, NetworkName, build_network
+from twofold.regression._scaling import (
+    InputScaling,
+    identity_scaling,
+    pixel_scaling,
+    standardised_scaling,
+)
+from twofold.regression._training import torch_seed
+
+SCALING_ITEMS = 20_000
+"""Items that a scaling is estimated on, spread evenly over all."""
+
+
+def prepare_network(
+    embedder: NetworkName | nn.Module,
+    features: Features,
+    input_shape: tuple[int, ...],
+    dim: int,
+    device: str,
+    rng: np.random.Generator,
+) -> nn.Sequential:
+    """Return scaling and network as one, on `device`, known to give `dim` outputs an item.
+
+    A network by name is fresh, with its weights drawn from `rng`, and its input is standardised. A
+    user's own is copied with the weights it has, and sees features as they are, bytes brought to
+    0 .. 1.
+    """
+    if isinstance(embedder, nn.Module):
+        body = copy.deepcopy(embedder)
+        is_bytes = features.rows(_numbers(features, 1)).dtype == torch.uint8
+        scaling = pixel_scaling() if is_bytes else identity_scaling()
+    else:
+        with torch_seed(rng, "cpu"):
+            body = build_network(embedder, input_shape, dim)
+        sample = features.rows(_numbers(features, SCALING_ITEMS))
+        _refuse_not_finite(sample)
+        scaling = standardised_scaling(sample)
+    network = nn.Sequential(scaling, body).to(device)
+    _try_out(network, features, dim)
+    return network
+
+
+def build_scaled_network(
+    embedder: NetworkName | nn.Module,
+    input_shape: tuple[int, ...],
+    dim: int,
+    state: Mapping[str, Tensor],
+) -> nn.Sequential:
+    """Return scaling and network as one with the weights `state`, as they were once prepared."""
+    if isinstance(embedder, nn.Module):
+        body = embedder
+    else:
+        body = build_network(embedder, input_shape, dim)
+    scaling = InputScaling(state["0.shift"], state["0.scale"])
+    network = nn.Sequential(scaling, body)
+    try:
+        network.load_state_dict(state)
+    except RuntimeError as error:
+        raise ValueError(f"The weights are not those of this network: {error}") from error
+    return network
+
+
+def is_network(embedder: Any) -> bool:
+    """Whether an embedder is trained by the loop of this package."""
+    return isinstance(embedder, nn.Module) or (isinstance(embedder, str) and embedder in NETWORKS)
+
+
+def _numbers(features: Features, at_most: int) -> Tensor:
+    """Return item numbers spread evenly over all."""
+    n_taken = min(features.n_items, at_most)
+    return torch.linspace(
+        0, features.n_items - 1, n_taken, dtype=torch.float64, device=features.index_device
+    ).long()
+
+
+def _refuse_not_finite(sample: Tensor) -> None:
+    if not torch.isfinite(sample).all():
+        raise ValueError("X holds NaN or infinity. Replace or drop these values first.")
+
+
+def _try_out(network: nn.Module, features: Features, dim: int) -> None:
+    """Run the network on two items, before any training, to see the shape of its output."""
+    items = features.rows(_numbers(features, 2))
+    network.eval()
+    try:
+        with torch.no_grad():
+            found = tuple(network(items).shape)
+    except RuntimeError as error:
+        raise ValueError(
+            f"The network does not take items of shape {tuple(items.shape[1:])}: {error}"
+        ) from error
+    if found != (len(items), dim):
+        raise ValueError(
+            f"The network must give an output of shape (n_items, dim) = ({len(items)}, {dim}) "
+            f"for {len(items)} items, got {found}. Set dim to the width of its last layer, or the "
+            "other way round."
+        )
+
+
+@contextmanager
+def out_of_memory_sentence(batch_size: int) -> Iterator[None]:
+    """Turn a GPU's lack of memory into the batch size to try."""
+    try:
+        yield
+    except torch.cuda.OutOfMemoryError as error:
+        smaller = max(1, batch_size // 4)
+        raise MemoryError(
+            f"The GPU ran out of memory with batch_size={batch_size}. Try "
+            f"batch_size={smaller}, or device='cpu'."
+        ) from error

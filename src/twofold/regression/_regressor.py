@@ -1,0 +1,63 @@
+"""Any scikit-learn regressor as the way from features to points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_regressor
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.utils import get_tags
+
+from twofold.regression._features import n_rows
+
+LARGEST_SEED = 2**31 - 1
+
+
+class RegressorEmbedder:
+    """A fitted regressor, ready to predict.
+
+    Attributes
+    ----------
+    regressor : estimator
+        With one output a component.
+    """
+
+    def __init__(self, regressor: Any) -> None:
+        self.regressor = regressor
+
+    def predict(self, X: Any) -> NDArray[np.float32]:
+        """Return the points of `X`, float32 of shape (n_items, dim)."""
+        points = np.asarray(self.regressor.predict(X), dtype=np.float32)
+        return points.reshape(len(points), -1)
+
+
+def fit_regressor(
+    regressor: Any,
+    X: Any,
+    targets: NDArray[np.float32],
+    items: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> RegressorEmbedder:
+    """Fit a clone of `regressor` to targets; one that has a single output is wrapped.
+
+    A `random_state` that was left open is drawn from `rng`, so that the learner's own decides.
+    """
+    fresh = clone(regressor)
+    if fresh.get_params().get("random_state", 0) is None:
+        fresh.set_params(random_state=int(rng.integers(LARGEST_SEED)))
+    if targets.shape[1] > 1 and not takes_several_outputs(fresh):
+        fresh = MultiOutputRegressor(fresh)
+    rows = X if len(items) == n_rows(X) else X[items]
+    fresh.fit(rows, targets if targets.shape[1] > 1 else targets[:, 0])
+    return RegressorEmbedder(fresh)
+
+
+def takes_several_outputs(regressor: Any) -> bool:
+    """Whether a regressor says that it fits several outputs at once."""
+    if not is_regressor(regressor):
+        raise TypeError(
+            f"embedder must be a regressor, got {type(regressor).__name__}, which is none."
+        )
+    return bool(get_tags(regressor).target_tags.multi_output)
