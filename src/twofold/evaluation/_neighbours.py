@@ -188,8 +188,7 @@ def _cosine_factors(queries: NDArray[np.float64], gallery: NDArray[np.float64]) 
 
 def _dot_factors(queries: NDArray[np.float64], gallery: NDArray[np.float64]) -> Factors:
     """Return factors of −q·g, up to one positive number."""
-    queries, gallery = _scaled(queries, gallery)
-    return queries, -gallery
+    return _scaled(queries)[0], -_scaled(gallery)[0]
 
 
 _FACTORS = {
