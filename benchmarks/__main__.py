@@ -10,7 +10,18 @@ from pathlib import Path
 
 from benchmarks.figures import keep, show
 
-BENCHMARKS = ("sampling", "edge_solver", "paper_seconds", "exact", "unseen_pairs", "growth", "gpu")
+BENCHMARKS = (
+    "sampling",
+    "edge_solver",
+    "paper_seconds",
+    "exact",
+    "unseen_pairs",
+    "growth",
+    "gpu",
+    "learning",
+    "multilabel",
+    "mnist",
+)
 
 
 def main() -> int:

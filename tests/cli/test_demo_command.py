@@ -1,5 +1,6 @@
 """`twofold demo` as a user runs it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -18,15 +19,13 @@ def test_the_demo_prints_a_table_and_writes_a_page_that_needs_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "demo.html"
-    assert _run(monkeypatch, "demo", "--out", str(page)) == 0
+    assert _run(monkeypatch, "demo", "--out", str(page), "--epochs", "1") == 0
     printed = capsys.readouterr().out
-    assert "FML-C" in printed
-    assert "Whole relation" in printed
+    for name in ("Twofold", "FML-C", "FML-DP", "Siamese", "5-NN accuracy", "Open "):
+        assert name in printed
     text = page.read_text(encoding="utf-8")
     assert text.count("<svg") == 5
-    assert "src=" not in text
-    assert "<link" not in text
-    assert len(text) < 3_000_000
+    assert not re.search(r'(src|href)="(?!data:|#)', text)
     assert [path.name for path in tmp_path.iterdir()] == ["demo.html"]
 
 

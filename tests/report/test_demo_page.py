@@ -1,53 +1,80 @@
 """The demo's record and the page that is made of it."""
 
 import html
+import re
 
 import numpy as np
 import pytest
 
-from twofold.experiments import RECIPES, PhaseOneDemo, run_demo
+from twofold.experiments import DEMO_METHODS, Demo, run_demo
 from twofold.report import demo_page
+
+EPOCHS = 3
 
 
 @pytest.fixture(scope="module")
-def record() -> PhaseOneDemo:
-    return run_demo(seed=0)
+def seen() -> list[tuple[str, int, float]]:
+    return []
 
 
-def test_targets_order_held_out_pairs_of_the_digits(record: PhaseOneDemo) -> None:
-    aurocs = {run.recipe.name: run.held_out_auroc for run in record.runs}
-    assert aurocs["FML-C"] >= 0.999
-    assert aurocs["FML-DP"] >= 0.999
-    assert aurocs["FML-DP, random start"] < aurocs["FML-DP"]
-    assert aurocs["Whole relation"] is None
+@pytest.fixture(scope="module")
+def record(seen: list[tuple[str, int, float]]) -> Demo:
+    return run_demo(
+        seed=0,
+        watch=lambda method, epoch, auroc: seen.append((method.name, epoch.number, auroc)),
+        max_epochs=EPOCHS,
+    )
 
 
-def test_held_out_pairs_are_in_no_run_s_own(record: PhaseOneDemo) -> None:
-    def pairs(relation) -> set[tuple[int, int]]:
-        low = np.minimum(relation.left, relation.right)
-        return set(
-            zip(low.tolist(), np.maximum(relation.left, relation.right).tolist(), strict=True)
-        )
-
-    assert not pairs(record.given) & pairs(record.held_out)
-    assert record.given.n_pairs + record.held_out.n_pairs == 20 * 1797
+def test_every_method_learns_the_digits(record: Demo) -> None:
+    assert [run.method for run in record.runs] == list(DEMO_METHODS)
+    for run in record.runs:
+        assert run.auroc[-1] > 0.9
+        assert run.accuracy > 0.9
+        assert run.points.shape == (len(record.test_classes), 16)
 
 
-def test_the_page_is_a_pure_function_of_the_record(record: PhaseOneDemo) -> None:
+def test_the_curve_counts_phase_one_in_and_grows(record: Demo) -> None:
+    for run in record.runs:
+        assert len(run.seconds) == len(run.auroc) == EPOCHS
+        assert (np.diff(run.seconds) > 0).all()
+        assert run.seconds[0] > run.phase_seconds["targets"]
+    assert record.runs[-1].phase_seconds["targets"] == 0
+
+
+def test_every_epoch_of_every_method_is_told(
+    record: Demo, seen: list[tuple[str, int, float]]
+) -> None:
+    told = [(name, number) for name, number, _ in seen]
+    assert told == [(m.name, n) for m in DEMO_METHODS for n in range(1, EPOCHS + 1)]
+    assert [auroc for *_, auroc in seen] == [a for run in record.runs for a in run.auroc]
+
+
+def test_neighbours_are_the_nearest_training_digits_and_mostly_right(record: Demo) -> None:
+    ours = record.runs[0]
+    assert ours.neighbours.shape == (len(record.test_classes), 5)
+    right = record.train_classes[ours.neighbours] == record.test_classes[:, None]
+    assert right.mean() > 0.9
+
+
+def test_the_page_is_a_pure_function_of_the_record(record: Demo) -> None:
     page = demo_page(record)
     assert page == demo_page(record)
     for run in record.runs:
-        assert run.recipe.explanation in html.unescape(page)
-        assert f"{run.own_auroc:.4f}" in page
-    assert record.machine["numba"] in page
+        assert run.method.explanation in html.unescape(page)
+        assert f"{run.accuracy:.4f}" in page
+        assert f"{run.auroc[-1]:.4f}" in page
+    assert record.machine["torch"] in page
 
 
-def test_every_epoch_of_every_recipe_is_reported() -> None:
-    seen: dict[str, list[int]] = {}
-    demo = run_demo(
-        seed=1, callback=lambda recipe, epoch, _: seen.setdefault(recipe.name, []).append(epoch)
-    )
-    assert list(seen) == [recipe.name for recipe in RECIPES if not recipe.whole]
-    for run in demo.runs:
-        if not run.recipe.whole:
-            assert seen[run.recipe.name] == list(range(run.solution.n_epochs + 1))
+def test_the_page_needs_no_network_and_marks_exactly_the_wrong_neighbours(record: Demo) -> None:
+    page = demo_page(record)
+    assert len(page) < 3_000_000
+    sources = re.findall(r'src="([^"]*)"', page)
+    assert len(sources) == 12 * 6
+    assert all(source.startswith("data:image/png;base64,") for source in sources)
+    assert "<link" not in page
+    assert "<script" not in page
+    wrong = record.train_classes[record.runs[0].neighbours] != record.test_classes[:, None]
+    hardest = np.sort(wrong.sum(axis=1))[-6:].sum()
+    assert page.count('class="wrong"') >= hardest

@@ -83,6 +83,7 @@ class PairTrainedLearner(EmbeddingLearner):
         config = training_config(self)
         share = check_validation_fraction(self.validation_fraction)
         self.dim_ = check_count("dim", self.dim)
+        self._mean, self._scale = np.zeros(self.dim_, dtype=np.float32), 1.0
         X = check_features(self, X, reset=True)
         known = as_relation(type(self).__name__, X, y, relation, "overlap")
         rng = as_generator(self.random_state)
@@ -98,10 +99,9 @@ class PairTrainedLearner(EmbeddingLearner):
                 config,
                 rng,
                 validate=None if held_out is None else lambda found: mean_loss(found, held_out),
-                callback=progress_callback(self),
+                callback=progress_callback(self, self._embed_with),
             )
         self.embedder_ = NetworkEmbedder(network, shape, config.device)
-        self._mean, self._scale = np.zeros(self.dim_, dtype=np.float32), 1.0
         self.timing_ = {"training": history.seconds}
         self.history_ = {
             "training": history.loss,
@@ -184,12 +184,11 @@ device, random_state, verbose, callback
         self.metric_ = "euclidean" if self.loss == "contrastive" else "dot"
         return super().fit(X, y, relation=relation)
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the embedding of `X`, shape (n_items, dim)."""
-        points = super().transform(X)
+    def _own_coordinates(self, predicted: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Give points unit length where they are compared by their cosine."""
         if self.metric_ == "dot":
-            points /= np.linalg.norm(points, axis=1, keepdims=True).clip(min=1e-12)
-        return points
+            predicted = predicted / np.linalg.norm(predicted, axis=1, keepdims=True).clip(1e-12)
+        return predicted
 
     def _tasks(
         self,

@@ -1,9 +1,9 @@
-"""`twofold demo`: phase 1 on data that ships with scikit-learn; ends in a page to open."""
+"""`twofold demo`: the whole method on data that ships with scikit-learn; ends in a page to open."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -12,49 +12,67 @@ from rich.table import Table
 
 from twofold._core.files import check_place, write_text
 
+if TYPE_CHECKING:
+    from twofold.experiments import Demo, DemoMethod
+    from twofold.regression import Epoch
+
 
 def demo(
     out: Annotated[Path, typer.Option(help="Where the page is written.")] = Path(
         "twofold-demo.html"
     ),
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Fewer epochs than usual, for a quick look.")
+    ] = None,
 ) -> None:
-    """Show phase 1 on the labels of scikit-learn's digits; ends in a page to open."""
+    """Learn scikit-learn's digits beside a Siamese network; ends in a page to open."""
     # Imported here, so that `twofold --help` does not wait for Numba and Matplotlib.
-    from twofold.experiments import RECIPES, Recipe, run_demo
+    from twofold.experiments import DEMO_METHODS, run_demo
     from twofold.report import demo_page
 
     check_place(out)  # before the work, not after it
     console = Console()
     with Progress(
-        TextColumn("{task.description:<22}"),
+        TextColumn("{task.description:<10}"),
         BarColumn(),
-        TextColumn("epoch {task.completed:>3}   loss {task.fields[loss]}"),
+        TextColumn("epoch {task.completed:>3}   AUROC {task.fields[auroc]}"),
         TimeElapsedColumn(),
         console=console,
         transient=True,
     ) as progress:
         tasks = {
-            recipe.name: progress.add_task(recipe.name, total=None, loss="…") for recipe in RECIPES
+            method.name: progress.add_task(method.name, total=None, start=False, auroc="…")
+            for method in DEMO_METHODS
         }
 
-        def show(recipe: Recipe, epoch: int, loss: float) -> None:
-            progress.update(tasks[recipe.name], completed=epoch, loss=f"{loss:.5f}")
+        def show(method: DemoMethod, epoch: Epoch, auroc: float) -> None:
+            task = tasks[method.name]
+            if epoch.number == 1:
+                progress.start_task(task)
+            progress.update(
+                task, total=epoch.n_epochs, completed=epoch.number, auroc=f"{auroc:.4f}"
+            )
+            if epoch.number == epoch.n_epochs:
+                progress.stop_task(task)
 
-        record = run_demo(seed, show)
-
-    table = Table(title="Targets from statements about pairs, no features seen")
-    for heading in ("targets from", "AUROC own pairs", "AUROC held out", "epochs", "ms"):
-        table.add_column(heading, justify="left" if heading == "targets from" else "right")
-    for run in record.runs:
-        held_out = run.held_out_auroc
-        table.add_row(
-            run.recipe.name,
-            f"{run.own_auroc:.4f}",
-            "knows all" if held_out is None else f"{held_out:.4f}",
-            str(run.solution.n_epochs or "none"),
-            f"{1000 * run.solution.seconds:.1f}",
-        )
-    console.print(table)
+        record = run_demo(seed, show, epochs)
+    console.print(_table(record))
     path = write_text(out, demo_page(record))
     console.print(f"Open {path} in a browser.", markup=False, soft_wrap=True)
+
+
+def _table(record: Demo) -> Table:
+    table = Table(title=f"{len(record.test_classes)} test digits", title_justify="left")
+    for heading in ("method", "5-NN accuracy", "AUROC", "phase 1", "training"):
+        table.add_column(heading, justify="left" if heading == "method" else "right")
+    for run in record.runs:
+        targets = run.phase_seconds["targets"]
+        table.add_row(
+            run.method.name,
+            f"{run.accuracy:.4f}",
+            f"{run.auroc[-1]:.4f}",
+            f"{1000 * targets:.1f} ms" if targets else "none",
+            f"{run.phase_seconds['training']:.1f} s",
+        )
+    return table

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
+from torch import nn
 
 from twofold.estimators._inputs import Relation, as_relation, check_features
 from twofold.estimators._persistence import LEARNERS, save_model
@@ -61,7 +62,17 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         check_is_fitted(self)
         X = check_features(self, X, reset=False)
-        return self.embedder_.predict(X) * np.float32(self._scale) + self._mean
+        return self._own_coordinates(self.embedder_.predict(X))
+
+    def _own_coordinates(self, predicted: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Bring what an embedder predicts to the targets' own coordinates."""
+        return predicted * np.float32(self._scale) + self._mean
+
+    def _embed_with(self, network: nn.Module, X: Any) -> NDArray[np.float32]:
+        """Embed by a network that is still being trained."""
+        X = check_features(self, X, reset=False)
+        device = next(network.parameters()).device
+        return self._own_coordinates(NetworkEmbedder(network, (), str(device)).predict(X))
 
     def pair_similarity(self, A: Any, B: Any) -> NDArray[np.float32]:
         """Return how alike row k of `A` and row k of `B` are: −‖a − b‖, or a·b for dot products.

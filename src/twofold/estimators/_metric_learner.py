@@ -58,9 +58,10 @@ class MetricLearner(EmbeddingLearner):
         From features to targets. Names: "mlp" (two hidden layers, for vectors), "mnist",
         "cifar10", "pubfig83", "nuswide". A module is copied, keeps its weights, and must give
         `dim` outputs; a regressor is cloned.
-    feedback : {"auto"} or int
-        Rounds in which targets are solved anew, drawn to what the embedder predicts. 0 is the
-        paper; "auto" takes none where labels are given.
+    feedback : {"auto", 0}
+        0 is the paper to the letter: targets once, from its random start. "auto" starts phase 1
+        from the relation's coarse shape instead, which says far more about pairs that were not
+        given. Rounds of feedback, for few pairs, are not there yet.
     max_epochs, batch_size, learning_rate : int, int, float
         Of a network's training: Adam with a warm-up and a cosine decay.
     weight_decay : float or "auto"
@@ -120,7 +121,7 @@ class MetricLearner(EmbeddingLearner):
         grade: Grade = "auto",
         margin: float = 1.0,
         embedder: Any = "mlp",
-        feedback: int | Literal["auto"] = "auto",
+        feedback: Literal["auto", 0] = "auto",
         max_epochs: int = 30,
         batch_size: int = 64,
         learning_rate: float = 2e-3,
@@ -169,6 +170,7 @@ class MetricLearner(EmbeddingLearner):
         check_choice("loss", self.loss, get_args(Loss))
         check_choice("pairs", self.pairs, get_args(Pairs))
         check_choice("grade", self.grade, get_args(Grade))
+        _check_feedback(self.feedback)
         config = training_config(self)
         validation_fraction = check_validation_fraction(self.validation_fraction)
         X = check_features(self, X, reset=True)
@@ -187,7 +189,7 @@ class MetricLearner(EmbeddingLearner):
             items=np.flatnonzero(linked),
             validation_fraction=validation_fraction,
             flips=self.flips,
-            callback=progress_callback(self),
+            callback=progress_callback(self, self._embed_with),
         )
         self.embedder_ = fitted.embedder
         self.metric_ = (
@@ -219,10 +221,16 @@ class MetricLearner(EmbeddingLearner):
             self.dim_,
             loss=self.loss,
             margin=self.margin,
+            init=self._start(relation),
             device=device,
             random_state=rng,
         )
         return solution, linked
+
+    def _start(self, relation: Relation) -> Literal["random"] | None:
+        """Return phase 1's start: the paper's, or the one that knows the relation's shape."""
+        is_whole = isinstance(relation, LabelRelation)
+        return "random" if self.feedback == 0 and not is_whole else None
 
     def _choose_dim(self, relation: Relation) -> int:
         if self.dim != "auto":
@@ -235,3 +243,11 @@ class MetricLearner(EmbeddingLearner):
         if self.grade != "auto":
             return self.grade
         return "jaccard" if self.pairs == "all" and self.loss == "dot" else "overlap"
+
+
+def _check_feedback(feedback: object) -> None:
+    if feedback != "auto" and (isinstance(feedback, bool) or feedback != 0):
+        raise ValueError(
+            f"feedback must be 'auto' or 0, got {feedback!r}: rounds of feedback are not part of "
+            "this version."
+        )

@@ -56,7 +56,7 @@ validation_fraction, flips, device, random_state, verbose, callback
         loss: Loss = "contrastive",
         margin: float = 1.0,
         embedder: Any = "mlp",
-        feedback: int | Literal["auto"] = "auto",
+        feedback: Literal["auto", 0] = "auto",
         max_epochs: int = 30,
         batch_size: int = 64,
         learning_rate: float = 2e-3,

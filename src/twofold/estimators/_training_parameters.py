@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
 
 from twofold._core.checks import check_count, check_number
 from twofold._core.devices import resolve_device
@@ -53,8 +59,13 @@ def check_validation_fraction(value: float) -> float:
     return share
 
 
-def progress_callback(learner: Trained) -> Callable[[Epoch], Any]:
-    """Return what is called after every epoch: a line if verbose, then the user's callback."""
+def progress_callback(
+    learner: Trained, embed: Callable[[nn.Module, Any], NDArray[np.float32]]
+) -> Callable[[Epoch], Any]:
+    """Return what is called after every epoch: a line if verbose, then the user's callback.
+
+    `embed` says how features become points by a network that is still being trained.
+    """
     if learner.verbose:
         _make_heard()
 
@@ -70,7 +81,9 @@ def progress_callback(learner: Trained) -> Callable[[Epoch], Any]:
                 validation,
                 epoch.seconds,
             )
-        return None if learner.callback is None else learner.callback(epoch)
+        if learner.callback is None:
+            return None
+        return learner.callback(replace(epoch, embed=partial(embed, epoch.network)))
 
     return report
 

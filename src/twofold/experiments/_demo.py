@@ -1,4 +1,4 @@
-"""The demo's protocol: phase 1 on the labels of scikit-learn's digits."""
+"""The demo's protocol: both phases on scikit-learn's digits, beside a Siamese network."""
 
 from __future__ import annotations
 
@@ -9,159 +9,218 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from sklearn.neighbors import NearestNeighbors
 
-from twofold.evaluation import pair_auroc, pair_similarity
+from twofold.baselines import SiameseLearner
+from twofold.estimators import MetricLearner
+from twofold.evaluation import knn_accuracy, pair_auroc, pair_similarity
 from twofold.experiments._machine import describe_machine
+from twofold.regression import Epoch
 from twofold.relations import LabelRelation, PairRelation
-from twofold.targets import TargetSolution, solve_targets
 
 DIM = 16
-HELD_OUT = 0.2
-MAX_EPOCHS = 200
+TEST_SHARE = 0.25
+N_NEIGHBOURS = 5
+SIAMESE_EPOCHS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
-    """One way to get targets.
+class DemoMethod:
+    """One way to learn.
 
     Attributes
     ----------
     name, explanation : str
         What the reader sees.
-    loss : {"contrastive", "dot"}
-        The loss of phase 1.
-    whole : bool
-        Whether all labels are given, or only the sampled pairs that are not held out.
-    init : "random" or None
-        The paper's start, or Twofold's.
     """
 
     name: str
     explanation: str
-    loss: Literal["contrastive", "dot"]
-    whole: bool = False
-    init: Literal["random"] | None = None
-
-    @property
-    def metric(self) -> Literal["euclidean", "dot"]:
-        """What the targets are compared by."""
-        return "euclidean" if self.loss == "contrastive" else "dot"
 
 
-RECIPES = (
-    Recipe("FML-C", "sampled pairs, contrastive loss", "contrastive"),
-    Recipe("FML-DP", "sampled pairs, dot-product loss", "dot"),
-    Recipe("FML-DP, random start", "the same from the paper's start", "dot", init="random"),
-    Recipe("Whole relation", "all labels at once, solved exactly", "dot", whole=True),
-)
+TWOFOLD = DemoMethod("Twofold", "all that the labels say, exactly, then regression")
+FML_C = DemoMethod("FML-C", "sampled pairs, contrastive targets, then regression")
+FML_DP = DemoMethod("FML-DP", "sampled pairs, dot-product targets, then regression")
+SIAMESE = DemoMethod("Siamese", "the same network, trained on the sampled pairs")
+DEMO_METHODS = (TWOFOLD, FML_C, FML_DP, SIAMESE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PhaseOneRun:
-    """What one recipe gave.
+class DemoRun:
+    """What one method gave.
 
     Attributes
     ----------
-    recipe : Recipe
-        How.
-    solution : TargetSolution
-        Targets, loss curve and seconds.
-    own_auroc : float
-        Pairwise AUROC on the pairs it was given.
-    held_out_auroc : float or None
-        The same on pairs it was not given; None if it was given the whole relation.
+    method : DemoMethod
+        Which.
+    seconds, auroc : ndarray of float64, shape (n_epochs,)
+        Of training, phase 1 counted in and evaluation not; pairwise AUROC on test digits.
+    phase_seconds : dict
+        "targets" (0 for the Siamese network) and "training".
+    accuracy : float
+        Of the five nearest training digits' vote, on test digits.
+    points : ndarray of float32, shape (n_test, dim)
+        Test digits' embedding.
+    neighbours : ndarray of int64, shape (n_test, 5)
+        Rows of the training digits nearest to each test digit.
     """
 
-    recipe: Recipe
-    solution: TargetSolution
-    own_auroc: float
-    held_out_auroc: float | None
+    method: DemoMethod
+    seconds: NDArray[np.float64]
+    auroc: NDArray[np.float64]
+    phase_seconds: dict[str, float]
+    accuracy: float
+    points: NDArray[np.float32]
+    neighbours: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PhaseOneDemo:
+class Demo:
     """The demo's record.
 
     Attributes
     ----------
-    classes : ndarray of int64, shape (n_items,)
-        The digits' classes.
-    given, held_out : PairRelation
-        The sampled pairs, parted.
-    runs : tuple of PhaseOneRun
-        One a recipe.
+    train_images, test_images : ndarray of float64, shape (n, 8, 8)
+        Digits, 0 to 16.
+    train_classes, test_classes : ndarray of int64
+        What they show.
+    n_pairs : int
+        Sampled pairs of training digits.
+    runs : tuple of DemoRun
+        One a method.
     machine : dict
         What it was measured on.
     seed : int
         Of everything random.
     """
 
-    classes: NDArray[np.int64]
-    given: PairRelation
-    held_out: PairRelation
-    runs: tuple[PhaseOneRun, ...]
+    train_images: NDArray[np.float64]
+    test_images: NDArray[np.float64]
+    train_classes: NDArray[np.int64]
+    test_classes: NDArray[np.int64]
+    n_pairs: int
+    runs: tuple[DemoRun, ...]
     machine: dict[str, str]
     seed: int
 
 
-def run_demo(
-    seed: int = 0, callback: Callable[[Recipe, int, float], Any] | None = None
-) -> PhaseOneDemo:
-    """Solve the digits' targets by every recipe.
+Watcher = Callable[[DemoMethod, Epoch, float], Any]
+
+
+def run_demo(seed: int = 0, watch: Watcher | None = None, max_epochs: int | None = None) -> Demo:
+    """Learn the digits by every method.
 
     Parameters
     ----------
     seed : int
-        Of sampling, parting and starts.
-    callback : callable (recipe, epoch, loss), optional
-        Called through every solution, for a display of progress.
+        Of the split, sampling and training.
+    watch : callable (method, epoch, auroc), optional
+        Called after every epoch, for a display of progress.
+    max_epochs : int, optional
+        Fewer epochs than the methods' own, for a quick look.
     """
-    classes = load_digits().target.astype(np.int64)
-    relation = LabelRelation(classes)
-    given, held_out = relation.sample_pairs(random_state=seed).split(HELD_OUT, random_state=seed)
-    _compile(given)
-    runs = tuple(_run(recipe, relation, given, held_out, seed, callback) for recipe in RECIPES)
-    return PhaseOneDemo(classes, given, held_out, runs, describe_machine(), seed)
+    digits = load_digits()
+    train, test = train_test_split(
+        np.arange(digits.target.size),
+        test_size=TEST_SHARE,
+        stratify=digits.target,
+        random_state=seed,
+    )
+    X, classes = digits.data.astype(np.float32), digits.target.astype(np.int64)
+    relation = LabelRelation(classes[train])
+    pairs = relation.sample_pairs(random_state=seed)
+    _load_all(X[train], pairs)
+    split = _Split(X[train], X[test], classes[train], classes[test], seed)
+    runs = tuple(
+        _run(method, _learner(method, seed, max_epochs), split, known, watch)
+        for method, known in (
+            (TWOFOLD, relation),
+            (FML_C, pairs),
+            (FML_DP, pairs),
+            (SIAMESE, pairs),
+        )
+    )
+    return Demo(
+        digits.images[train],
+        digits.images[test],
+        split.train_classes,
+        split.test_classes,
+        pairs.n_pairs,
+        runs,
+        describe_machine(),
+        seed,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Split:
+    train: NDArray[np.float32]
+    test: NDArray[np.float32]
+    train_classes: NDArray[np.int64]
+    test_classes: NDArray[np.int64]
+    seed: int
+
+
+def _learner(
+    method: DemoMethod, seed: int, max_epochs: int | None
+) -> MetricLearner | SiameseLearner:
+    common: dict[str, Any] = {"random_state": seed, "device": "cpu"}
+    if max_epochs is not None:
+        common["max_epochs"] = max_epochs
+    if method is SIAMESE:
+        return SiameseLearner(DIM, **({"max_epochs": SIAMESE_EPOCHS} | common))
+    if method is TWOFOLD:
+        return MetricLearner(DIM, **common)
+    return MetricLearner(
+        DIM, loss="contrastive" if method is FML_C else "dot", feedback=0, **common
+    )
 
 
 def _run(
-    recipe: Recipe,
-    relation: LabelRelation,
-    given: PairRelation,
-    held_out: PairRelation,
-    seed: int,
-    callback: Callable[[Recipe, int, float], Any] | None,
-) -> PhaseOneRun:
-    def report(epoch: int, loss: float) -> None:
-        if callback is not None:
-            callback(recipe, epoch, loss)
+    method: DemoMethod,
+    learner: MetricLearner | SiameseLearner,
+    split: _Split,
+    known: PairRelation | LabelRelation,
+    watch: Watcher | None,
+) -> DemoRun:
+    test_pairs = LabelRelation(split.test_classes).sample_pairs(random_state=split.seed)
+    metric: Literal["euclidean", "dot"] = "euclidean" if method in (FML_C, SIAMESE) else "dot"
+    curve: list[tuple[float, float]] = []
 
-    solution = solve_targets(
-        relation if recipe.whole else given,
-        DIM,
-        loss=recipe.loss,
-        init=recipe.init,
-        max_epochs=MAX_EPOCHS,
-        random_state=seed,
-        device="cpu",
-        callback=report,
+    def follow(epoch: Epoch) -> None:
+        assert epoch.embed is not None
+        points = epoch.embed(split.test)
+        similarity = pair_similarity(points, test_pairs.left, test_pairs.right, metric)
+        curve.append((epoch.seconds, pair_auroc(test_pairs.similar, similarity)))
+        if watch is not None:
+            watch(method, epoch, curve[-1][1])
+
+    learner.callback = follow
+    learner.fit(split.train, relation=known)
+    train_points, test_points = learner.transform(split.train), learner.transform(split.test)
+    targets_seconds = learner.timing_.get("targets", 0.0)
+    seconds, auroc = np.array(curve).T
+    nearest = NearestNeighbors(n_neighbors=N_NEIGHBOURS).fit(train_points)
+    return DemoRun(
+        method=method,
+        seconds=seconds + targets_seconds,
+        auroc=auroc,
+        phase_seconds={
+            "targets": targets_seconds,
+            "training": sum(learner.timing_.values()) - targets_seconds,
+        },
+        accuracy=knn_accuracy(
+            train_points, split.train_classes, test_points, split.test_classes, k=N_NEIGHBOURS
+        ),
+        points=test_points,
+        neighbours=nearest.kneighbors(test_points, return_distance=False),
     )
-    return PhaseOneRun(
-        recipe=recipe,
-        solution=solution,
-        own_auroc=_auroc(solution, given, recipe),
-        held_out_auroc=None if recipe.whole else _auroc(solution, held_out, recipe),
-    )
 
 
-def _auroc(solution: TargetSolution, pairs: PairRelation, recipe: Recipe) -> float:
-    similarity = pair_similarity(solution.points, pairs.left, pairs.right, recipe.metric)
-    return pair_auroc(pairs.similar, similarity)
-
-
-def _compile(relation: PairRelation) -> None:
-    """Have Numba compile both losses before anything is timed."""
+def _load_all(X: NDArray[np.float32], pairs: PairRelation) -> None:
+    """Have Numba compile and torch load what they need before anything is timed."""
     for loss in ("contrastive", "dot"):
-        solve_targets(
-            relation, 2, loss=loss, device="cpu", random_state=0, callback=lambda *_: True
+        MetricLearner(2, loss=loss, max_epochs=1, device="cpu", random_state=0).fit(
+            X, relation=pairs
         )

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from twofold.regression._task import Task
@@ -69,6 +70,8 @@ class Epoch:
         Of training so far; validation and callbacks are not counted.
     network : nn.Module
         As it stands, not to be changed.
+    embed : callable (X) -> ndarray, or None
+        The embedding of any features by the network as it stands, where a learner trains it.
     """
 
     number: int
@@ -77,6 +80,7 @@ class Epoch:
     validation_loss: float | None
     seconds: float
     network: nn.Module
+    embed: Callable[[Any], NDArray[np.float32]] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

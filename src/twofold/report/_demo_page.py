@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from twofold.experiments import PhaseOneDemo
-from twofold.report._figures import loss_curves, target_map
+from twofold.experiments import Demo, DemoRun
+from twofold.report._figures import auroc_curves, class_map, digit_image
+
+N_SHOWN = 12
 
 
-def demo_page(demo: PhaseOneDemo) -> str:
+@dataclass(frozen=True, slots=True)
+class ShownDigit:
+    """A test digit of the gallery and its nearest training digits: images and whether right."""
+
+    image: str
+    digit: int
+    neighbours: tuple[tuple[str, int, bool], ...]
+
+
+def demo_page(demo: Demo) -> str:
     """Return the page as HTML that needs nothing beside itself."""
     environment = Environment(
         loader=PackageLoader("twofold.report"),
@@ -17,9 +31,49 @@ def demo_page(demo: PhaseOneDemo) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    iterated = {run.recipe.name: run.solution.history for run in demo.runs if run.solution.n_epochs}
+    ours, siamese = demo.runs[0], demo.runs[-1]
     return environment.get_template("demo.html.j2").render(
         demo=demo,
-        curves=loss_curves(iterated),
-        maps=[(run, target_map(run.solution.points, demo.classes)) for run in demo.runs],
+        ours=ours,
+        siamese=siamese,
+        catching_up=seconds_to_reach(ours, float(siamese.auroc[-1])),
+        curves=auroc_curves(
+            {run.method.name: (run.seconds, run.auroc) for run in demo.runs},
+        ),
+        maps=[(run, class_map(run.points, demo.test_classes)) for run in demo.runs],
+        gallery=gallery(demo, ours),
+        n_wrong=int(np.count_nonzero(wrong_neighbours(demo, ours).any(axis=1))),
     )
+
+
+def seconds_to_reach(run: DemoRun, auroc: float) -> float | None:
+    """Return the seconds of training after which a run has reached an AUROC, None if it has not."""
+    reached = np.flatnonzero(run.auroc >= auroc)
+    return float(run.seconds[reached[0]]) if reached.size else None
+
+
+def wrong_neighbours(demo: Demo, run: DemoRun) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Return which neighbours show another digit than the one they are nearest to."""
+    return np.asarray(demo.train_classes[run.neighbours] != demo.test_classes[:, None])
+
+
+def gallery(demo: Demo, run: DemoRun) -> list[ShownDigit]:
+    """Choose digits to show: half of them the first that come, then the hardest."""
+    wrong = wrong_neighbours(demo, run)
+    hardest = np.argsort(-wrong.sum(axis=1), kind="stable")[: N_SHOWN // 2]
+    others = np.setdiff1d(np.arange(len(wrong)), hardest)[: N_SHOWN - hardest.size]
+    return [
+        ShownDigit(
+            digit_image(demo.test_images[number]),
+            int(demo.test_classes[number]),
+            tuple(
+                (
+                    digit_image(demo.train_images[row]),
+                    int(demo.train_classes[row]),
+                    bool(is_wrong),
+                )
+                for row, is_wrong in zip(run.neighbours[number], wrong[number], strict=True)
+            ),
+        )
+        for number in (*others, *hardest)
+    ]
