@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import validate_data
 from torch.utils.data import Dataset
 
-from twofold.regression import is_memory_mapped, is_network, n_rows
+from twofold.regression import is_memory_mapped, is_network, item_shape, n_rows
 from twofold.relations import LabelRelation, PairRelation, TripletRelation
 
 Relation = PairRelation | LabelRelation | TripletRelation
@@ -34,6 +34,7 @@ def check_features(learner: BaseEstimator, X: Any, *, reset: bool) -> Any:
     if isinstance(X, Dataset):
         if not len(X):  # type: ignore[arg-type]
             raise ValueError("The Dataset is empty: it needs at least one item.")
+        _compare_shape(learner, item_shape(X), reset)
         return X
     if is_memory_mapped(X):
         _refuse_not_finite(X)
@@ -42,18 +43,18 @@ def check_features(learner: BaseEstimator, X: Any, *, reset: bool) -> Any:
         X = validate_data(
             learner, X, reset=reset, accept_sparse="csr", allow_nd=True, ensure_min_samples=1
         )
-    _compare_shape(learner, X, reset)
+    _compare_shape(learner, tuple(int(size) for size in X.shape[1:]), reset)
     return X
 
 
-def _compare_shape(learner: BaseEstimator, X: Any, reset: bool) -> None:
+def _compare_shape(learner: BaseEstimator, shape: tuple[int, ...], reset: bool) -> None:
     """Images must have the size that was learnt from; scikit-learn looks at one axis only."""
     if reset:
-        learner.input_shape_ = tuple(int(size) for size in X.shape[1:])
-    elif tuple(X.shape[1:]) != learner.input_shape_:
+        learner.input_shape_ = shape
+    elif shape != learner.input_shape_:
         raise ValueError(
-            f"X has items of shape {tuple(X.shape[1:])}, but {type(learner).__name__} was fitted "
-            f"on items of shape {learner.input_shape_}."
+            f"X has items of shape {shape}, but {type(learner).__name__} was fitted on items of "
+            f"shape {learner.input_shape_}."
         )
 
 

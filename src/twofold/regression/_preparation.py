@@ -94,6 +94,8 @@ def _refuse_not_finite(sample: Tensor) -> None:
 
 def _try_out(network: nn.Module, features: Features, dim: int) -> None:
     """Run the network on two items, before any training, to see the shape of its output."""
+    if not any(parameter.requires_grad for parameter in network.parameters()):
+        raise ValueError("The network has no parameters to train.")
     items = features.rows(_numbers(features, 2))
     network.eval()
     try:
