@@ -1,0 +1,153 @@
+"""The default network and the paper's four, layer by layer."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+import torch
+from torch import nn
+
+from twofold.regression import NETWORKS, build_network, mlp
+
+SHAPES = {
+    "mlp": (20,),
+    "mnist": (1, 28, 28),
+    "cifar10": (3, 32, 32),
+    "pubfig83": (3, 60, 60),
+    "nuswide": (3, 100, 100),
+}
+DENSE = {
+    # flat size after the convolutions by hand, hidden layers, dimensions in the paper
+    "mlp": (20, (512, 512), 16),
+    "mnist": (784, (500, 500), 16),
+    "cifar10": (96 * 7 * 7, (128, 128), 16),  # 32 -> 15 -> 7 by pools of 3, stride 2
+    "pubfig83": (128 * 4 * 4, (1024, 1024), 64),  # 60 -> 52 -> 26 -> 20 -> 10 -> 4
+    "nuswide": (128 * 12 * 12, (4096, 4096), 32),  # 100 -> 50 -> 25 -> 12
+}
+CONVOLUTIONS = {
+    # outputs, kernel, padding; "pool" with kernel and stride
+    "mlp": [],
+    "mnist": [],
+    "cifar10": [(64, 3, 1), (64, 3, 1), ("pool", 3, 2), (96, 3, 1), (96, 3, 1), ("pool", 3, 2)],
+    "pubfig83": [(64, 9, 0), ("pool", 2, 2), (96, 7, 0), ("pool", 2, 2), (128, 7, 0)],
+    "nuswide": [
+        *[(64, 3, 1)] * 3,
+        ("pool", 2, 2),
+        *[(96, 3, 1)] * 3,
+        ("pool", 2, 2),
+        *[(128, 3, 1)] * 3,
+        ("pool", 2, 2),
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def networks() -> dict[str, nn.Module]:
+    torch.manual_seed(0)
+    return {name: build_network(name, SHAPES[name], DENSE[name][2]) for name in NETWORKS}
+
+
+def of_kind(network: nn.Module, *kinds) -> list[nn.Module]:
+    return [layer for layer in network if isinstance(layer, kinds)]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_dense_layers_are_those_of_the_paper(networks, name):
+    n_flat, hidden, dim = DENSE[name]
+    found = [
+        (layer.in_features, layer.out_features) for layer in of_kind(networks[name], nn.Linear)
+    ]
+    sizes = [n_flat, *hidden, dim]
+    assert found == list(pairwise(sizes))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_convolutions_are_those_of_the_paper(networks, name):
+    found = [
+        (layer.out_channels, layer.kernel_size[0], layer.padding[0])
+        if isinstance(layer, nn.Conv2d)
+        else ("pool", layer.kernel_size, layer.stride)
+        for layer in of_kind(networks[name], nn.Conv2d, nn.MaxPool2d)
+    ]
+    assert found == CONVOLUTIONS[name]
+
+
+@pytest.mark.parametrize("name", NETWORKS[1:])
+def test_dropout_stands_before_each_dense_hidden_layer(networks, name):
+    layers = list(networks[name])
+    dense = [place for place, layer in enumerate(layers) if isinstance(layer, nn.Linear)]
+    for place in dense[:-1]:
+        assert isinstance(layers[place - 1], nn.Dropout)
+        assert layers[place - 1].p == 0.5
+        assert isinstance(layers[place + 1], nn.ReLU)
+    assert len(of_kind(networks[name], nn.Dropout)) == 2
+    assert dense[-1] == len(layers) - 1  # the output is linear
+    assert not isinstance(layers[dense[-1] - 1], nn.Dropout)
+
+
+@pytest.mark.parametrize("name", NETWORKS[1:])
+def test_a_rectifier_follows_every_convolution(networks, name):
+    layers = list(networks[name])
+    for place, layer in enumerate(layers):
+        if isinstance(layer, nn.Conv2d):
+            assert isinstance(layers[place + 1], nn.ReLU)
+
+
+@pytest.mark.parametrize("name", NETWORKS[1:])
+def test_weights_of_the_papers_networks_are_glorots(networks, name):
+    for layer in of_kind(networks[name], nn.Linear, nn.Conv2d):
+        field = math.prod(layer.weight.shape[2:])
+        fan_in, fan_out = layer.weight.shape[1] * field, layer.weight.shape[0] * field
+        bound = math.sqrt(6 / (fan_in + fan_out))
+        assert not layer.bias.any()
+        assert float(layer.weight.detach().abs().max()) <= bound * (1 + 1e-6)
+        assert float(layer.weight.detach().std()) == pytest.approx(bound / math.sqrt(3), rel=0.1)
+
+
+@pytest.mark.parametrize("name", ["mlp", "mnist", "cifar10"])
+def test_a_network_gives_dim_outputs_an_item(networks, name):
+    with torch.no_grad():
+        assert networks[name](torch.zeros(2, *SHAPES[name])).shape == (2, DENSE[name][2])
+
+
+def test_images_of_other_sizes_fit_the_convolutions():
+    network = build_network("cifar10", (1, 12, 20), 5)
+    with torch.no_grad():
+        assert network(torch.zeros(3, 1, 12, 20)).shape == (3, 5)
+
+
+def test_the_default_network_takes_images_as_vectors():
+    with torch.no_grad():
+        assert build_network("mlp", (3, 4, 5), 7)(torch.zeros(2, 3, 4, 5)).shape == (2, 7)
+
+
+def test_the_default_network_drops_out_after_each_hidden_layer():
+    kinds = [type(layer).__name__ for layer in build_network("mlp", (20,), 4)]
+    assert kinds == ["Flatten", *["Linear", "ReLU", "Dropout"] * 2, "Linear"]
+
+
+def test_hidden_layers_may_be_chosen():
+    network = mlp((6,), 2, hidden=(3,), dropout=0.25)
+    assert [layer.out_features for layer in of_kind(network, nn.Linear)] == [3, 2]
+    assert of_kind(network, nn.Dropout)[0].p == 0.25
+
+
+@pytest.mark.parametrize("name", ["cifar10", "pubfig83", "nuswide"])
+@pytest.mark.parametrize("shape", [(20,), (4, 5), (1, 2, 3, 4)])
+def test_what_is_no_image_is_refused_with_its_shape(name, shape):
+    shown = ", ".join(map(str, shape))
+    with pytest.raises(ValueError, match=rf"network '{name}' takes images.*got \(n, {shown}\)"):
+        build_network(name, shape, 4)
+
+
+@pytest.mark.parametrize(("name", "size"), [("cifar10", 4), ("pubfig83", 45), ("nuswide", 6)])
+def test_images_that_are_too_small_are_refused(name, size):
+    with pytest.raises(ValueError, match=rf"\(3, {size}, {size}\) are too small for .* '{name}'"):
+        build_network(name, (3, size, size), 4)
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(ValueError, match=r"name must be one of 'mlp', .* got 'resnet'"):
+        build_network("resnet", (4,), 4)
