@@ -74,9 +74,6 @@ def test_what_was_learnt_from_a_dataset_embeds_an_array():
     np.testing.assert_array_equal(learner.transform(X), learner.transform(Rows(X)))
 
 
-@pytest.mark.xfail(
-    strict=True, raises=ValueError, reason="a Dataset leaves the last fit's n_features_in_ standing"
-)
 def test_a_dataset_makes_a_learner_forget_the_features_it_knew():
     learner = MetricLearner(**FAST).fit(X, Y).fit(Rows(X[:, :3]), Y)
     assert learner.transform(X[:, :3]).shape == (60, 4)

@@ -154,9 +154,6 @@ def test_a_preprocessor_turns_numbers_into_rows():
         assert learner.score(NUMBERS.tolist(), SIGNS.tolist()) > 0.9
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="rows of a preprocessor are made flat"
-)
 def test_a_preprocessor_of_images_gives_images():
     images = np.random.default_rng(0).random((8, 1, 8, 8)).astype(np.float32)
     learner = PairMetricLearner(preprocessor=images, **FAST)

@@ -235,9 +235,6 @@ def test_a_save_into_a_folder_that_is_not_there_is_refused(tmp_path):
         MetricLearner(**FAST).fit(X, Y).save(tmp_path / "nowhere" / "model")
 
 
-@pytest.mark.xfail(
-    strict=True, raises=ValueError, reason="the card names the parameter, not what was fitted"
-)
 def test_the_card_names_the_network_that_was_fitted(tmp_path):
     learner = MetricLearner(**FAST).fit(X, Y).set_params(embedder="mnist")
     again = load(learner.save(tmp_path / "model"), device="cpu")

@@ -80,7 +80,6 @@ def test_the_choice_is_the_best_there_is_and_the_highest_of_equals(strategy, row
     assert found.strategy == strategy
 
 
-@pytest.mark.xfail(strict=True, reason="of equal F-betas the one that rounding favours is taken")
 def test_the_highest_of_equal_f_betas_is_taken():
     # 2 of 6 alike and 1 other above, 6 and 6 above: F is 2.5 / 4.5 and 7.5 / 13.5.
     similarity = [1] * 3 + [0] * 9
@@ -120,9 +119,6 @@ def test_numbers_of_any_type_are_taken(kind):
     assert found.threshold == 3
 
 
-@pytest.mark.xfail(
-    strict=True, reason="half-way between two neighbouring floats rounds to the lower one"
-)
 def test_similarities_a_hair_apart_are_parted():
     for start in (1.0, float(np.nextafter(np.float32(1), np.float32(2)))):
         low = np.float32(start)

@@ -249,7 +249,6 @@ def test_a_random_state_that_was_given_stays():
     )
 
 
-@pytest.mark.xfail(strict=True, reason="only the outermost estimator's random_state is set")
 @pytest.mark.parametrize(
     "embedder",
     [

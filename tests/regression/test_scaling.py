@@ -90,7 +90,7 @@ def test_a_users_network_sees_bytes_from_0_to_1():
 
 
 def test_the_scaling_is_estimated_on_items_spread_over_all(monkeypatch):
-    monkeypatch.setattr("twofold.regression._preparation.SCALING_ITEMS", 3)
+    monkeypatch.setattr("twofold.regression._preparation.SCALING_NUMBERS", 3)
     features = np.arange(101, dtype=np.float32)[:, None]
     opened = open_features(features, "cpu")
     network = prepare_network("mlp", opened, (1,), 2, "cpu", RNG(0))

@@ -13,10 +13,10 @@ from torch import nn
 from twofold.regression import (
     RegressionTask,
     TrainingConfig,
-    mean_loss,
     mlp,
     open_features,
     train_network,
+    validation_loss,
 )
 from twofold.regression import _threads as threads_module
 
@@ -60,8 +60,8 @@ def test_the_loss_is_half_the_squared_distance_averaged_over_items():
 def test_the_mean_loss_is_that_of_all_examples_whatever_the_batches():
     task, network = a_problem(), a_network()
     whole = float(task.loss(network, torch.arange(40)).detach())
-    assert mean_loss(network, task, batch_size=7) == pytest.approx(whole, rel=1e-5)
-    assert mean_loss(network, task) == pytest.approx(whole, rel=1e-5)
+    assert validation_loss(task, 7)(network) == pytest.approx(whole, rel=1e-5)
+    assert validation_loss(task, 64)(network) == pytest.approx(whole, rel=1e-5)
 
 
 def test_the_gradient_points_to_the_target():
@@ -75,9 +75,9 @@ def test_the_gradient_points_to_the_target():
 
 def test_training_lowers_the_loss():
     task, network = a_problem(), a_network()
-    before = mean_loss(network, task)
+    before = validation_loss(task, 64)(network)
     history = train_network(network, task, config(max_epochs=30), RNG(0))
-    assert mean_loss(network, task) < 0.2 * before
+    assert validation_loss(task, 64)(network) < 0.2 * before
     assert history.loss[-1] < 0.2 * history.loss[0]
     assert len(history.loss) == 30
     assert history.validation_loss == []
@@ -392,7 +392,7 @@ def test_images_are_mirrored_in_training_only(flips):
     targets = np.zeros((64, 1), dtype=np.float32)
     task = RegressionTask(open_features(X, "cpu"), np.arange(64), targets, "cpu", flips)
     network = Sees()
-    train_network(network, task, config(), RNG(0), validate=lambda found: mean_loss(found, task))
+    train_network(network, task, config(), RNG(0), validate=validation_loss(task, 64))
     shown = torch.cat(network.seen[True])
     mirrored = (shown == image.flip(-1)).flatten(1).all(dim=1)
     assert torch.equal(mirrored, ~(shown == image).flatten(1).all(dim=1))
@@ -411,5 +411,5 @@ def test_training_on_a_gpu_reaches_what_a_cpu_reaches():
         task = RegressionTask(open_features(X, device), np.arange(400), targets, device)
         network = a_network().to(device)
         train_network(network, task, config(max_epochs=20, device=device), RNG(0))
-        found[device] = mean_loss(network, task)
+        found[device] = validation_loss(task, 64)(network)
     assert found["cuda"] == pytest.approx(found["cpu"], rel=0.5, abs=0.05)

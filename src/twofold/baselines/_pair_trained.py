@@ -34,11 +34,12 @@ from twofold.regression import (
     TrainingConfig,
     is_network,
     item_shape,
-    mean_loss,
     open_features,
     out_of_memory_sentence,
     prepare_network,
+    refuse_flipped_vectors,
     train_network,
+    validation_loss,
 )
 from twofold.relations import LabelRelation, PairRelation, TripletRelation
 
@@ -55,6 +56,7 @@ class PairTrainedLearner(EmbeddingLearner):
     batch_size: int
     learning_rate: float
     weight_decay: float | Literal["auto"]
+    dropout: float | Literal["auto"]
     validation_fraction: float
     flips: bool
     device: str
@@ -80,28 +82,32 @@ class PairTrainedLearner(EmbeddingLearner):
                 f"{type(self).__name__} trains a network on pairs: embedder must be the name of a "
                 f"network or a torch.nn.Module, got {self.embedder!r}."
             )
-        config = training_config(self)
         share = check_validation_fraction(self.validation_fraction)
         self.dim_ = check_count("dim", self.dim)
         self._mean, self._scale = np.zeros(self.dim_, dtype=np.float32), 1.0
         X = check_features(self, X, reset=True)
         known = as_relation(type(self).__name__, X, y, relation, "overlap")
+        config = training_config(self, known)
         rng = as_generator(self.random_state)
 
         with out_of_memory_sentence(config.batch_size):
             shape = item_shape(X)
+            refuse_flipped_vectors(self.flips, shape)
             features = open_features(X, config.device)
-            network = prepare_network(self.embedder, features, shape, self.dim_, config.device, rng)
+            network = prepare_network(
+                self.embedder, features, shape, self.dim_, config.device, rng, config.dropout
+            )
             task, held_out = self._tasks(features, known, share, config, rng)
             history = train_network(
                 network,
                 task,
                 config,
                 rng,
-                validate=None if held_out is None else lambda found: mean_loss(found, held_out),
+                validate=validation_loss(held_out, config.batch_size),
                 callback=progress_callback(self, self._embed_with),
             )
-        self.embedder_ = NetworkEmbedder(network, shape, config.device)
+        name = self.embedder if isinstance(self.embedder, str) else None
+        self.embedder_ = NetworkEmbedder(network, shape, config.device, name)
         self.timing_ = {"training": history.seconds}
         self.history_ = {
             "training": history.loss,
@@ -136,7 +142,8 @@ class SiameseLearner(PairTrainedLearner):
         Partners an item that are sampled from labels.
     margin : float
         m.
-    embedder, max_epochs, batch_size, learning_rate, weight_decay, validation_fraction, flips, \
+    embedder, max_epochs, batch_size, learning_rate, weight_decay, dropout, \
+validation_fraction, flips, \
 device, random_state, verbose, callback
         As for `MetricLearner`; an epoch is a pass over all pairs.
     """
@@ -154,6 +161,7 @@ device, random_state, verbose, callback
         batch_size: int = 64,
         learning_rate: float = 1e-3,
         weight_decay: float | Literal["auto"] = "auto",
+        dropout: float | Literal["auto"] = "auto",
         validation_fraction: float = 0.0,
         flips: bool = False,
         device: str = "auto",
@@ -171,6 +179,7 @@ device, random_state, verbose, callback
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
+        self.dropout = dropout
         self.validation_fraction = validation_fraction
         self.flips = flips
         self.device = device
@@ -219,7 +228,7 @@ class TripletLearner(PairTrainedLearner):
     Parameters
     ----------
     dim, n_similar, n_dissimilar, margin, embedder, max_epochs, batch_size, learning_rate, \
-weight_decay, validation_fraction, flips, device, random_state, verbose, callback
+weight_decay, dropout, validation_fraction, flips, device, random_state, verbose, callback
         As for `SiameseLearner`; an epoch is a pass over all triplets.
     """
 
@@ -235,6 +244,7 @@ weight_decay, validation_fraction, flips, device, random_state, verbose, callbac
         batch_size: int = 64,
         learning_rate: float = 1e-3,
         weight_decay: float | Literal["auto"] = "auto",
+        dropout: float | Literal["auto"] = "auto",
         validation_fraction: float = 0.0,
         flips: bool = False,
         device: str = "auto",
@@ -251,6 +261,7 @@ weight_decay, validation_fraction, flips, device, random_state, verbose, callbac
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
+        self.dropout = dropout
         self.validation_fraction = validation_fraction
         self.flips = flips
         self.device = device

@@ -41,6 +41,11 @@ def part_triplets(
     relation: TripletRelation, held_out: float, rng: np.random.Generator
 ) -> tuple[TripletRelation, TripletRelation]:
     """Part triplets at random into those kept and those held out."""
+    if relation.n_triplets < 2:
+        raise ValueError(
+            "One triplet cannot be parted into some to train on and some to validate on: set "
+            "validation_fraction=0."
+        )
     order = rng.permutation(relation.n_triplets)
     n_out = min(max(1, round(held_out * relation.n_triplets)), relation.n_triplets - 1)
 

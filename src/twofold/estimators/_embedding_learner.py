@@ -38,6 +38,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     embedder: Any
     dim_: int
+    input_shape_: tuple[int, ...]
     embedder_: NetworkEmbedder | RegressorEmbedder
     metric_: Literal["euclidean", "dot"]
     _mean: NDArray[np.float32]
@@ -72,7 +73,9 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Embed by a network that is still being trained."""
         X = check_features(self, X, reset=False)
         device = next(network.parameters()).device
-        return self._own_coordinates(NetworkEmbedder(network, (), str(device)).predict(X))
+        return self._own_coordinates(
+            NetworkEmbedder(network, self.input_shape_, str(device)).predict(X)
+        )
 
     def pair_similarity(self, A: Any, B: Any) -> NDArray[np.float32]:
         """Return how alike row k of `A` and row k of `B` are: −‖a − b‖, or a·b for dot products.

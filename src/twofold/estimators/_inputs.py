@@ -28,6 +28,10 @@ def check_features(learner: BaseEstimator, X: Any, *, reset: bool) -> Any:
     it itself.
     """
     if not is_network(learner.embedder):
+        if isinstance(X, Dataset):
+            raise TypeError(
+                f"A torch Dataset needs a network; {type(learner.embedder).__name__} takes arrays."
+            )
         X = np.asarray(X) if isinstance(X, list) else X
         validate_data(learner, X, reset=reset, skip_check_array=True)
         return X
@@ -35,6 +39,10 @@ def check_features(learner: BaseEstimator, X: Any, *, reset: bool) -> Any:
         if not len(X):  # type: ignore[arg-type]
             raise ValueError("The Dataset is empty: it needs at least one item.")
         _compare_shape(learner, item_shape(X), reset)
+        if reset:
+            # What an earlier fit on an array knew of its columns says nothing of this.
+            learner.n_features_in_ = learner.input_shape_[0]
+            learner.__dict__.pop("feature_names_in_", None)
         return X
     if is_memory_mapped(X):
         _refuse_not_finite(X)
@@ -104,7 +112,13 @@ def labels_as_relation(learner_name: str, X: Any, y: Any, grade: str) -> LabelRe
             f"{learner_name} requires y to be passed, but the target y is None. Pass y (classes "
             "or a 0/1 indicator matrix), or relation=."
         )
-    labels: Any = y if sparse.issparse(y) else np.asarray(y)
+    try:
+        labels: Any = y if sparse.issparse(y) else np.asarray(y)
+    except ValueError:
+        raise ValueError(
+            "y has rows of different lengths. For several labels an item pass a 0/1 matrix: "
+            "sklearn.preprocessing.MultiLabelBinarizer makes one."
+        ) from None
     if labels.ndim == 2 and labels.shape[1] == 1:
         y = labels = (labels.toarray() if sparse.issparse(labels) else labels).ravel()
     if isinstance(X, Dataset):

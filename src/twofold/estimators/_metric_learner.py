@@ -17,7 +17,7 @@ from twofold.estimators._training_parameters import (
     progress_callback,
     training_config,
 )
-from twofold.regression import Epoch, fit_embedder
+from twofold.regression import Epoch, fit_embedder, refuse_unknown_embedder
 from twofold.relations import LabelRelation, TripletRelation
 from twofold.targets import TargetSolution, solve_targets, standardise_targets
 
@@ -26,6 +26,9 @@ Pairs = Literal["all", "sampled"]
 Grade = Literal["auto", "overlap", "jaccard"]
 DIM = 16
 LARGEST_DIM = 256
+PAPER_TOL = 1e-5
+PAPER_EPOCHS = 1000
+"""A random start settles slowly: with the usual tolerance it stops half-way."""
 
 
 class MetricLearner(EmbeddingLearner):
@@ -67,6 +70,9 @@ class MetricLearner(EmbeddingLearner):
     weight_decay : float or "auto"
         Decoupled from the gradient, times the learning rate. "auto" is 1 for "mlp", which it keeps
         from learning noise by heart, and 0 for other networks.
+    dropout : float or "auto"
+        Of "mlp". "auto" is 0.2 for classes and 0.5 for all else: what several labels or single
+        statements say of an item is less certain, and easier to learn by heart.
     validation_fraction : float
         Share of the items on which a network's best epoch is chosen; 0 keeps the last.
     flips : bool
@@ -126,6 +132,7 @@ class MetricLearner(EmbeddingLearner):
         batch_size: int = 64,
         learning_rate: float = 2e-3,
         weight_decay: float | Literal["auto"] = "auto",
+        dropout: float | Literal["auto"] = "auto",
         validation_fraction: float = 0.0,
         flips: bool = False,
         device: str = "auto",
@@ -146,6 +153,7 @@ class MetricLearner(EmbeddingLearner):
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
+        self.dropout = dropout
         self.validation_fraction = validation_fraction
         self.flips = flips
         self.device = device
@@ -171,10 +179,11 @@ class MetricLearner(EmbeddingLearner):
         check_choice("pairs", self.pairs, get_args(Pairs))
         check_choice("grade", self.grade, get_args(Grade))
         _check_feedback(self.feedback)
-        config = training_config(self)
         validation_fraction = check_validation_fraction(self.validation_fraction)
+        refuse_unknown_embedder(self.embedder)
         X = check_features(self, X, reset=True)
         relation = as_relation(type(self).__name__, X, y, relation, self._grade())
+        config = training_config(self, relation)
         rng = as_generator(self.random_state)
 
         self.dim_ = self._choose_dim(relation)
@@ -213,24 +222,25 @@ class MetricLearner(EmbeddingLearner):
         self, relation: Relation, device: str, rng: np.random.Generator
     ) -> tuple[TargetSolution, NDArray[np.bool_]]:
         """Solve phase 1; say which items it has placed, and did not just leave where they began."""
-        linked = relation.known if isinstance(relation, LabelRelation) else relation.linked
         if isinstance(relation, LabelRelation) and self.pairs == "sampled":
             relation = relation.sample_pairs(self.n_similar, self.n_dissimilar, random_state=rng)
+        linked = relation.known if isinstance(relation, LabelRelation) else relation.linked
         solution = solve_targets(
             relation,
             self.dim_,
             loss=self.loss,
             margin=self.margin,
-            init=self._start(relation),
             device=device,
             random_state=rng,
+            **self._paper_s_start(relation),
         )
         return solution, linked
 
-    def _start(self, relation: Relation) -> Literal["random"] | None:
-        """Return phase 1's start: the paper's, or the one that knows the relation's shape."""
-        is_whole = isinstance(relation, LabelRelation)
-        return "random" if self.feedback == 0 and not is_whole else None
+    def _paper_s_start(self, relation: Relation) -> dict[str, Any]:
+        """Return what makes phase 1 the paper's: a random start, and patience until it settles."""
+        if self.feedback != 0 or isinstance(relation, LabelRelation):
+            return {}
+        return {"init": "random", "tol": PAPER_TOL, "max_epochs": PAPER_EPOCHS}
 
     def _choose_dim(self, relation: Relation) -> int:
         if self.dim != "auto":

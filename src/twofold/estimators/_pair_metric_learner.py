@@ -29,7 +29,7 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     Parameters
     ----------
     dim, loss, margin, embedder, feedback, max_epochs, batch_size, learning_rate, weight_decay, \
-validation_fraction, flips, device, random_state, verbose, callback
+dropout, validation_fraction, flips, device, random_state, verbose, callback
         As for `MetricLearner`; the loss is contrastive by default, so that distances are those of
         a metric.
     preprocessor : array_like, shape (n_items, n_features), or callable, optional
@@ -61,6 +61,7 @@ validation_fraction, flips, device, random_state, verbose, callback
         batch_size: int = 64,
         learning_rate: float = 2e-3,
         weight_decay: float | Literal["auto"] = "auto",
+        dropout: float | Literal["auto"] = "auto",
         validation_fraction: float = 0.0,
         flips: bool = False,
         device: str = "auto",
@@ -78,6 +79,7 @@ validation_fraction, flips, device, random_state, verbose, callback
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
+        self.dropout = dropout
         self.validation_fraction = validation_fraction
         self.flips = flips
         self.device = device
@@ -188,7 +190,8 @@ validation_fraction, flips, device, random_state, verbose, callback
         if self.preprocessor is not None and table.ndim == 2:
             rows = self.preprocessor
             found = rows(table.ravel()) if callable(rows) else np.asarray(rows)[table.ravel()]
-            table = np.asarray(found).reshape(len(table), 2, -1)
+            found = np.asarray(found)
+            table = found.reshape(len(table), 2, *found.shape[1:])
         if table.ndim < 3 or table.shape[1] != 2:
             raise ValueError(
                 f"pairs must have shape (n_pairs, 2, n_features), got {table.shape}. For item "

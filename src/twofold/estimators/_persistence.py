@@ -69,8 +69,9 @@ def load(
     device : {"auto", "cpu", "cuda", "cuda:N"}
         Where it is to run.
     trusted : sequence of str
-        Types outside scikit-learn and NumPy that a regressor in the folder may hold, for instance
-        "lightgbm.sklearn.LGBMRegressor"; the message that refuses the folder lists them.
+        Types that a regressor in the folder may hold besides those that skops takes for harmless,
+        for instance "sklearn.tree._tree.Tree" for a forest; the message that refuses the folder
+        lists them.
 
     Returns
     -------
@@ -114,7 +115,7 @@ def _card(learner: EmbeddingLearner) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "learner": type(learner).__name__,
         "parameters": _plain_parameters(learner),
-        "network": learner.embedder if isinstance(learner.embedder, str) else None,
+        "network": getattr(learner.embedder_, "name", None),
         "metric": learner.metric_,
         "dim": learner.dim_,
         "threshold": getattr(learner, "threshold_", None),
@@ -216,7 +217,7 @@ def _load_network(
         raise ValueError(f"{weights} cannot be read: {error}.") from error
     body: Any = embedder if name is None else name
     network = build_scaled_network(body, shape, card["dim"], state)
-    return NetworkEmbedder(network.to(torch.device(device)).eval(), shape, device)
+    return NetworkEmbedder(network.to(torch.device(device)).eval(), shape, device, name)
 
 
 def _save_regressor(embedder: RegressorEmbedder, place: Path) -> Path:

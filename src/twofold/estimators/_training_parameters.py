@@ -14,9 +14,13 @@ from torch import nn
 
 from twofold._core.checks import check_count, check_number
 from twofold._core.devices import resolve_device
+from twofold.estimators._inputs import Relation
 from twofold.regression import Epoch, TrainingConfig
+from twofold.relations import LabelRelation
 
 MLP_WEIGHT_DECAY = 1.0
+CLASS_DROPOUT = 0.2
+DROPOUT = 0.5
 LOGGER = logging.getLogger("twofold")
 
 
@@ -27,6 +31,7 @@ class Trained(Protocol):
     batch_size: int
     learning_rate: float
     weight_decay: float | Literal["auto"]
+    dropout: float | Literal["auto"]
     embedder: Any
     validation_fraction: float
     device: str
@@ -34,13 +39,14 @@ class Trained(Protocol):
     callback: Callable[[Epoch], Any] | None
 
 
-def training_config(learner: Trained) -> TrainingConfig:
-    """Return a learner's parameters of training, checked."""
+def training_config(learner: Trained, relation: Relation) -> TrainingConfig:
+    """Return a learner's parameters of training, checked, for what it is to learn from."""
     return TrainingConfig(
         max_epochs=check_count("max_epochs", learner.max_epochs),
         batch_size=check_count("batch_size", learner.batch_size),
         learning_rate=check_number("learning_rate", learner.learning_rate, 0, strict=True),
         weight_decay=_weight_decay(learner),
+        dropout=_dropout(learner, relation),
         device=resolve_device(learner.device),
     )
 
@@ -49,6 +55,16 @@ def _weight_decay(learner: Trained) -> float:
     if learner.weight_decay == "auto":
         return MLP_WEIGHT_DECAY if learner.embedder == "mlp" else 0.0
     return check_number("weight_decay", learner.weight_decay, 0)
+
+
+def _dropout(learner: Trained, relation: Relation) -> float:
+    if learner.dropout == "auto":
+        is_classes = isinstance(relation, LabelRelation) and relation.is_partition
+        return CLASS_DROPOUT if is_classes else DROPOUT
+    rate = check_number("dropout", learner.dropout, 0)
+    if rate >= 1:
+        raise ValueError(f"dropout must be below 1, got {rate:g}.")
+    return rate
 
 
 def check_validation_fraction(value: float) -> float:

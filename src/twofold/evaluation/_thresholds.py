@@ -93,10 +93,8 @@ def choose_threshold(
     tpr, tnr = n_hits / n_alike, 1 - n_false / n_unalike
     n_called = n_hits + n_false
     precision = np.where(n_called > 0, n_hits / np.maximum(n_called, 1), 1.0)
-    weighed = beta**2 * precision + tpr
-    f_beta = np.where(
-        weighed > 0, (1 + beta**2) * precision * tpr / np.where(weighed > 0, weighed, 1), 0.0
-    )
+    weighed = (1 + beta**2) * n_hits
+    f_beta = weighed / (weighed + beta**2 * (n_alike - n_hits) + n_false)
     accuracy = (n_hits + n_unalike - n_false) / alike.size
     merit = {
         "accuracy": accuracy,
@@ -128,6 +126,8 @@ def _operating_points(
     n_hits = np.concatenate([[0], np.cumsum(np.bincount(level[alike], minlength=levels.size))])
     n_false = np.concatenate([[0], np.cumsum(np.bincount(level[~alike], minlength=levels.size))])
     between = levels[1:] + (levels[:-1] - levels[1:]) / 2
+    # Half-way between neighbouring floats there is none: then the upper one parts them.
+    between = np.where(between > levels[1:], between, levels[:-1])
     thresholds = np.concatenate([[np.nextafter(levels[0], np.inf)], between, [levels[-1]]])
     return thresholds, n_hits, n_false
 

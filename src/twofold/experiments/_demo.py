@@ -165,7 +165,8 @@ class _Split:
 def _learner(
     method: DemoMethod, seed: int, max_epochs: int | None
 ) -> MetricLearner | SiameseLearner:
-    common: dict[str, Any] = {"random_state": seed, "device": "cpu"}
+    # The same network for all, whether it learns from classes or from pairs.
+    common: dict[str, Any] = {"random_state": seed, "device": "cpu", "dropout": 0.2}
     if max_epochs is not None:
         common["max_epochs"] = max_epochs
     if method is SIAMESE:

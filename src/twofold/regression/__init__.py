@@ -10,7 +10,14 @@ from twofold.regression._features import (
     n_rows,
     open_features,
 )
-from twofold.regression._fit import Embedder, FittedEmbedder, fit_embedder, part_examples
+from twofold.regression._fit import (
+    Embedder,
+    FittedEmbedder,
+    fit_embedder,
+    part_examples,
+    refuse_flipped_vectors,
+    refuse_unknown_embedder,
+)
 from twofold.regression._network_embedder import NetworkEmbedder, flip_some, predict_points
 from twofold.regression._networks import NETWORKS, build_network, mlp
 from twofold.regression._preparation import (
@@ -21,7 +28,7 @@ from twofold.regression._preparation import (
 )
 from twofold.regression._regression_task import RegressionTask
 from twofold.regression._regressor import RegressorEmbedder
-from twofold.regression._task import Task, mean_loss
+from twofold.regression._task import Task, validation_loss
 from twofold.regression._training import (
     Epoch,
     TrainingConfig,
@@ -48,7 +55,6 @@ __all__ = [
     "is_memory_mapped",
     "is_network",
     "item_shape",
-    "mean_loss",
     "mlp",
     "n_rows",
     "open_features",
@@ -56,5 +62,8 @@ __all__ = [
     "part_examples",
     "predict_points",
     "prepare_network",
+    "refuse_flipped_vectors",
+    "refuse_unknown_embedder",
     "train_network",
+    "validation_loss",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.validation import _num_samples
 from torch import Tensor
 from torch.utils.data import Dataset
 
@@ -112,7 +113,7 @@ def item_shape(X: Any) -> tuple[int, ...]:
 
 def n_rows(X: Any) -> int:
     """Return the number of items of `X`."""
-    return len(X) if isinstance(X, Dataset) else int(X.shape[0])  # type: ignore[arg-type]
+    return int(_num_samples(X))
 
 
 def is_memory_mapped(X: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_regressor
 
 from twofold.regression._features import item_shape, n_rows, open_features
 from twofold.regression._network_embedder import NetworkEmbedder
@@ -19,7 +20,7 @@ from twofold.regression._preparation import (
 )
 from twofold.regression._regression_task import RegressionTask
 from twofold.regression._regressor import RegressorEmbedder, fit_regressor
-from twofold.regression._task import mean_loss
+from twofold.regression._task import validation_loss
 from twofold.regression._training import (
     Callback,
     TrainingConfig,
@@ -90,8 +91,8 @@ def fit_embedder(
         Called after every epoch of a network; returning True stops.
     """
     items = np.arange(n_rows(X)) if items is None else items
+    refuse_unknown_embedder(embedder)
     if not is_network(embedder):
-        _refuse_unknown(embedder)
         began = time.perf_counter()
         fitted = fit_regressor(embedder, X, targets, items, rng)
         return FittedEmbedder(fitted, None, time.perf_counter() - began)
@@ -99,8 +100,11 @@ def fit_embedder(
     began = time.perf_counter()
     with out_of_memory_sentence(config.batch_size):
         shape = item_shape(X)
+        refuse_flipped_vectors(flips, shape)
         features = open_features(X, config.device)
-        network = prepare_network(embedder, features, shape, targets.shape[1], config.device, rng)
+        network = prepare_network(
+            embedder, features, shape, targets.shape[1], config.device, rng, config.dropout
+        )
         train, held_out = part_examples(len(items), validation_fraction, rng)
         task = RegressionTask(features, items[train], targets[train], config.device, flips)
         validation = None
@@ -112,11 +116,21 @@ def fit_embedder(
             task,
             config,
             rng,
-            validate=None if validation is None else lambda found: mean_loss(found, validation),
+            validate=validation_loss(validation, config.batch_size),
             callback=callback,
         )
-    fitted_network = NetworkEmbedder(network, shape, config.device)
+    name = embedder if isinstance(embedder, str) else None
+    fitted_network = NetworkEmbedder(network, shape, config.device, name)
     return FittedEmbedder(fitted_network, history, prepared + history.seconds)
+
+
+def refuse_flipped_vectors(flips: bool, shape: tuple[int, ...]) -> None:
+    """Only images can be mirrored."""
+    if flips and len(shape) != 3:
+        raise ValueError(
+            "flips=True mirrors images of shape (channels, height, width), but items have shape "
+            f"{shape}. Leave flips out."
+        )
 
 
 def part_examples(
@@ -124,11 +138,14 @@ def part_examples(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Part examples at random into those to train on and those to validate on."""
     order = rng.permutation(n_examples)
-    n_held_out = round(validation_fraction * n_examples)
+    n_held_out = min(round(validation_fraction * n_examples), n_examples - 1)
     return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
 
 
-def _refuse_unknown(embedder: Any) -> None:
+def refuse_unknown_embedder(embedder: Any) -> None:
+    """Refuse what is neither a network nor a regressor."""
+    if is_network(embedder):
+        return
     if isinstance(embedder, str):
         allowed = ", ".join(repr(name) for name in NETWORKS)
         raise ValueError(
@@ -140,7 +157,7 @@ def _refuse_unknown(embedder: Any) -> None:
             f"embedder must be an instance, got the class {embedder.__name__}: write "
             f"{embedder.__name__}(...)."
         )
-    if not (hasattr(embedder, "fit") and hasattr(embedder, "predict")):
+    if not (hasattr(embedder, "fit") and is_regressor(embedder)):
         raise TypeError(
             "embedder must be the name of a network, a torch.nn.Module or a scikit-learn "
             f"regressor, got {type(embedder).__name__}."

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from twofold.regression._features import Features, open_features
 
-PREDICTION_BYTES = 2**26
+PREDICTION_BYTES = 2**24
 """Features read at a time when predicting."""
 
 
@@ -27,12 +27,21 @@ class NetworkEmbedder:
         Shape of one item.
     device : str
         Where it lies.
+    name : str or None
+        Of the network; None for a user's own.
     """
 
-    def __init__(self, network: nn.Module, input_shape: tuple[int, ...], device: str) -> None:
+    def __init__(
+        self,
+        network: nn.Module,
+        input_shape: tuple[int, ...],
+        device: str,
+        name: str | None = None,
+    ) -> None:
         self.network = network
         self.input_shape = input_shape
         self.device = device
+        self.name = name
 
     def predict(self, X: Any) -> NDArray[np.float32]:
         """Return the points of `X`, float32 of shape (n_items, dim)."""
@@ -47,12 +56,17 @@ class NetworkEmbedder:
         }
 
 
+def bounded_batch(item_shape: tuple[int, ...]) -> int:
+    """Return how many items may go through a network at once when nothing is learnt from them."""
+    n_numbers = max(1, int(np.prod(item_shape)))
+    return min(4096, max(1, PREDICTION_BYTES // (4 * n_numbers)))
+
+
 def predict_points(
     network: nn.Module, features: Features, input_shape: tuple[int, ...]
 ) -> NDArray[np.float32]:
     """Return a network's outputs for all items, read in parts of bounded size."""
-    n_numbers = max(1, int(np.prod(input_shape)))
-    size = min(4096, max(1, PREDICTION_BYTES // (4 * n_numbers)))
+    size = bounded_batch(input_shape)
     every = torch.arange(features.n_items, device=features.index_device)
     network.eval()
     with torch.inference_mode():

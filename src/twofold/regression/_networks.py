@@ -52,7 +52,9 @@ PAPER_NETWORKS = {
 }
 
 
-def build_network(name: NetworkName, input_shape: Sequence[int], dim: int) -> nn.Module:
+def build_network(
+    name: NetworkName, input_shape: Sequence[int], dim: int, dropout: float = DROPOUT
+) -> nn.Module:
     """Return a fresh network by name: the default "mlp", or the paper's for one of its data sets.
 
     Parameters
@@ -63,10 +65,12 @@ def build_network(name: NetworkName, input_shape: Sequence[int], dim: int) -> nn
         Shape of one item: (n_features,), or (channels, height, width).
     dim : int
         Number of outputs.
+    dropout : float
+        Of "mlp"; the paper's networks have their own, one half.
     """
     check_choice("name", name, NETWORKS)
     if name == "mlp":
-        return mlp(input_shape, dim)
+        return mlp(input_shape, dim, dropout=dropout)
     paper = PAPER_NETWORKS[name]
     if paper.stages:
         _refuse_non_images(name, input_shape)

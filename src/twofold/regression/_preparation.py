@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from twofold.regression._features import Features
-from twofold.regression._networks import NETWORKS, NetworkName, build_network
+from twofold.regression._networks import DROPOUT, NETWORKS, NetworkName, build_network
 from twofold.regression._scaling import (
     InputScaling,
     identity_scaling,
@@ -21,8 +22,8 @@ from twofold.regression._scaling import (
 )
 from twofold.regression._training import torch_seed
 
-SCALING_ITEMS = 20_000
-"""Items that a scaling is estimated on, spread evenly over all."""
+SCALING_NUMBERS = 2**25
+"""Numbers that a scaling is estimated on, of items spread evenly over all."""
 
 
 def prepare_network(
@@ -32,6 +33,7 @@ def prepare_network(
     dim: int,
     device: str,
     rng: np.random.Generator,
+    dropout: float = DROPOUT,
 ) -> nn.Sequential:
     """Return scaling and network as one, on `device`, known to give `dim` outputs an item.
 
@@ -45,8 +47,9 @@ def prepare_network(
         scaling = pixel_scaling() if is_bytes else identity_scaling()
     else:
         with torch_seed(rng, "cpu"):
-            body = build_network(embedder, input_shape, dim)
-        sample = features.rows(_numbers(features, SCALING_ITEMS))
+            body = build_network(embedder, input_shape, dim, dropout)
+        n_items = max(2, SCALING_NUMBERS // max(1, math.prod(input_shape)))
+        sample = features.rows(_numbers(features, n_items))
         _refuse_not_finite(sample)
         scaling = standardised_scaling(sample)
     network = nn.Sequential(scaling, body).to(device)
@@ -101,6 +104,8 @@ def _try_out(network: nn.Module, features: Features, dim: int) -> None:
     try:
         with torch.no_grad():
             found = tuple(network(items).shape)
+    except torch.cuda.OutOfMemoryError:
+        raise
     except RuntimeError as error:
         raise ValueError(
             f"The network does not take items of shape {tuple(items.shape[1:])}: {error}"

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_regressor
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.multioutput import MultiOutputRegressor
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 
 from twofold.regression._features import n_rows
 
@@ -45,19 +46,26 @@ def fit_regressor(
     A `random_state` that was left open is drawn from `rng`, so that the learner's own decides.
     """
     fresh = clone(regressor)
-    if fresh.get_params().get("random_state", 0) is None:
-        fresh.set_params(random_state=int(rng.integers(LARGEST_SEED)))
+    _draw_open_seeds(fresh, rng)
     if targets.shape[1] > 1 and not takes_several_outputs(fresh):
         fresh = MultiOutputRegressor(fresh)
-    rows = X if len(items) == n_rows(X) else X[items]
-    fresh.fit(rows, targets if targets.shape[1] > 1 else targets[:, 0])
+    fresh.fit(_rows(X, items), targets if targets.shape[1] > 1 else targets[:, 0])
     return RegressorEmbedder(fresh)
+
+
+def _draw_open_seeds(regressor: Any, rng: np.random.Generator) -> None:
+    """Give every `random_state` that was left open, at any depth, a seed."""
+    for name, value in sorted(regressor.get_params(deep=True).items()):
+        if name.rpartition("__")[2] == "random_state" and value is None:
+            regressor.set_params(**{name: int(rng.integers(LARGEST_SEED))})
+
+
+def _rows(X: Any, items: NDArray[np.int64]) -> Any:
+    if len(items) == n_rows(X):
+        return X
+    return _safe_indexing(X.tocsr() if sparse.issparse(X) else X, items)
 
 
 def takes_several_outputs(regressor: Any) -> bool:
     """Whether a regressor says that it fits several outputs at once."""
-    if not is_regressor(regressor):
-        raise TypeError(
-            f"embedder must be a regressor, got {type(regressor).__name__}, which is none."
-        )
     return bool(get_tags(regressor).target_tags.multi_output)

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
+from twofold.regression._networks import DROPOUT
 from twofold.regression._task import Task
 from twofold.regression._threads import fitting_threads
 
@@ -42,6 +43,8 @@ class TrainingConfig:
         Decoupled from the gradient, as in AdamW.
     warm_up : float
         Share of all steps.
+    dropout : float
+        Of the network "mlp", in [0, 1).
     device : str
         "cpu", "cuda" or "cuda:N".
     """
@@ -51,6 +54,7 @@ class TrainingConfig:
     learning_rate: float
     weight_decay: float = 0.0
     warm_up: float = 0.1
+    dropout: float = DROPOUT
     device: str = "cpu"
 
 
@@ -154,7 +158,8 @@ def train_network(
             if callback is not None:
                 found = validation_losses[-1] if validation_losses else None
                 report = Epoch(number, config.max_epochs, losses[-1], found, seconds, network)
-                if callback(report) is True:
+                answer = callback(report)
+                if isinstance(answer, bool | np.bool_) and answer:
                     break
     if best_weights is not None:
         network.load_state_dict(best_weights)
@@ -174,7 +179,7 @@ def _one_epoch(
     network.train()
     order = torch.from_numpy(rng.permutation(task.n_examples)).to(task.index_device)
     total = torch.zeros((), device=config.device)
-    for examples in torch.split(order, config.batch_size):
+    for examples in _batches(order, config.batch_size):
         with _half_precision(config.device):
             loss = task.loss(network, examples)
         optimiser.zero_grad(set_to_none=True)
@@ -183,6 +188,14 @@ def _one_epoch(
         schedule.step()
         total += loss.detach() * len(examples)
     return float(total) / task.n_examples
+
+
+def _batches(order: Tensor, size: int) -> list[Tensor]:
+    """Part examples into batches; one left over joins the last, since some layers need two."""
+    batches = list(torch.split(order, size))
+    if len(batches) > 1 and len(batches[-1]) == 1:
+        batches[-2:] = [torch.cat(batches[-2:])]
+    return batches
 
 
 def _optimiser(
