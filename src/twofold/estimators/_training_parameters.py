@@ -18,9 +18,10 @@ from twofold.estimators._inputs import Relation
 from twofold.regression import Epoch, TrainingConfig
 from twofold.relations import LabelRelation
 
-MLP_WEIGHT_DECAY = 1.0
-CLASS_DROPOUT = 0.2
-DROPOUT = 0.5
+CLASS_DROPOUT, CLASS_WEIGHT_DECAY = 0.2, 0.03
+DROPOUT, WEIGHT_DECAY = 0.5, 1.0
+"""Of "mlp". A class is certain; what several labels or single statements say of an item is less so,
+and easier to learn by heart."""
 LOGGER = logging.getLogger("twofold")
 
 
@@ -45,26 +46,31 @@ def training_config(learner: Trained, relation: Relation) -> TrainingConfig:
         max_epochs=check_count("max_epochs", learner.max_epochs),
         batch_size=check_count("batch_size", learner.batch_size),
         learning_rate=check_number("learning_rate", learner.learning_rate, 0, strict=True),
-        weight_decay=_weight_decay(learner),
+        weight_decay=_weight_decay(learner, relation),
         dropout=_dropout(learner, relation),
         device=resolve_device(learner.device),
     )
 
 
-def _weight_decay(learner: Trained) -> float:
+def _weight_decay(learner: Trained, relation: Relation) -> float:
     if learner.weight_decay == "auto":
-        return MLP_WEIGHT_DECAY if learner.embedder == "mlp" else 0.0
+        if learner.embedder != "mlp":
+            return 0.0
+        return CLASS_WEIGHT_DECAY if _is_classes(relation) else WEIGHT_DECAY
     return check_number("weight_decay", learner.weight_decay, 0)
 
 
 def _dropout(learner: Trained, relation: Relation) -> float:
     if learner.dropout == "auto":
-        is_classes = isinstance(relation, LabelRelation) and relation.is_partition
-        return CLASS_DROPOUT if is_classes else DROPOUT
+        return CLASS_DROPOUT if _is_classes(relation) else DROPOUT
     rate = check_number("dropout", learner.dropout, 0)
     if rate >= 1:
         raise ValueError(f"dropout must be below 1, got {rate:g}.")
     return rate
+
+
+def _is_classes(relation: Relation) -> bool:
+    return isinstance(relation, LabelRelation) and relation.is_partition
 
 
 def check_validation_fraction(value: float) -> float:

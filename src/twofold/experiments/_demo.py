@@ -23,6 +23,8 @@ DIM = 16
 TEST_SHARE = 0.25
 N_NEIGHBOURS = 5
 SIAMESE_EPOCHS = 10
+REGULARISATION = {"dropout": 0.2, "weight_decay": 0.03}
+"""The defaults for classes, given to those methods too that only see pairs of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +167,7 @@ class _Split:
 def _learner(
     method: DemoMethod, seed: int, max_epochs: int | None
 ) -> MetricLearner | SiameseLearner:
-    # The same network for all, whether it learns from classes or from pairs.
-    common: dict[str, Any] = {"random_state": seed, "device": "cpu", "dropout": 0.2}
+    common: dict[str, Any] = {"random_state": seed, "device": "cpu"} | REGULARISATION
     if max_epochs is not None:
         common["max_epochs"] = max_epochs
     if method is SIAMESE:

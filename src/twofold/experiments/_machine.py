@@ -19,12 +19,22 @@ def describe_machine() -> dict[str, str]:
         "system": platform.system(),
         "python": platform.python_version(),
     }
+    gpu = _gpu()
+    if gpu:
+        facts["gpu"] = gpu
     for package in PACKAGES:
         try:
             facts[package] = version(package)
         except PackageNotFoundError:
             facts[package] = "absent"
     return facts
+
+
+def _gpu() -> str | None:
+    # torch takes a second to import, and a description of a machine is wanted rarely.
+    import torch
+
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
 
 
 def _processor() -> str:
