@@ -11,6 +11,7 @@ from little_problems import FAST, three_blobs
 from twofold import MetricLearner, SiameseLearner, TripletLearner
 
 X, Y = three_blobs()
+SEVERAL_LABELS = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1]])[Y]
 
 
 @pytest.fixture
@@ -96,15 +97,18 @@ def test_a_callback_works_when_verbose_too(logger):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "decay"),
+    ("parameters", "labels", "decay"),
     [
-        ({}, 1.0),
-        ({"embedder": "mnist"}, 0.0),
-        ({"weight_decay": 0.25}, 0.25),
-        ({"weight_decay": 0}, 0.0),
+        ({}, Y, 0.03),
+        ({}, SEVERAL_LABELS, 1.0),
+        ({"embedder": "mnist"}, Y, 0.0),
+        ({"weight_decay": 0.25}, Y, 0.25),
+        ({"weight_decay": 0}, Y, 0.0),
     ],
 )
-def test_weight_decay_is_for_the_default_network_unless_said(parameters, decay, monkeypatch):
+def test_weight_decay_is_for_the_default_network_unless_said(
+    parameters, labels, decay, monkeypatch
+):
     import torch
 
     seen = []
@@ -115,6 +119,6 @@ def test_weight_decay_is_for_the_default_network_unless_said(parameters, decay, 
             super().__init__(*args, **kwargs)
 
     monkeypatch.setattr(torch.optim, "AdamW", Watched)
-    MetricLearner(learning_rate=0.125, **parameters, **FAST).fit(X, Y)
+    MetricLearner(learning_rate=0.125, **parameters, **FAST).fit(X, labels)
     assert seen[0]["weight_decay"] == decay
     assert seen[0]["lr"] == 0.125
