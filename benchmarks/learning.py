@@ -52,7 +52,7 @@ def _digits() -> list[Figure]:
         )
         ours = MetricLearner(random_state=seed, device="cpu")
         rival = SiameseLearner(random_state=seed, device="cpu", max_epochs=SIAMESE_EPOCHS)
-        row = []
+        row: list[float] = []
         for learner in (ours, rival):
             learner.fit(X[train], y[train])
             points = learner.transform(X)
@@ -60,7 +60,9 @@ def _digits() -> list[Figure]:
             row += [accuracy, learner.score(X[test], y[test]), sum(learner.timing_.values())]
         rows.append(row)
     table = np.array(rows)
-    accuracy, auroc, seconds, rival_accuracy, rival_auroc, rival_seconds = table.mean(axis=0)
+    accuracy, auroc, seconds, rival_accuracy, rival_auroc, rival_seconds = table.mean(
+        axis=0
+    ).tolist()
     ratios = table[:, 2] / table[:, 5]
     return [
         Figure(
