@@ -8,6 +8,7 @@ import pytest
 
 from twofold.experiments import DEMO_METHODS, Demo, run_demo
 from twofold.report import demo_page
+from twofold.report._demo_page import seconds_to_reach
 
 EPOCHS = 3
 
@@ -78,3 +79,11 @@ def test_the_page_needs_no_network_and_marks_exactly_the_wrong_neighbours(record
     wrong = record.train_classes[record.runs[0].neighbours] != record.test_classes[:, None]
     hardest = np.sort(wrong.sum(axis=1))[-6:].sum()
     assert page.count('class="wrong"') >= hardest
+
+
+def test_a_run_reaches_an_auroc_at_the_first_epoch_that_has_it(record: Demo) -> None:
+    run = record.runs[0]
+    best = int(np.argmax(run.auroc))
+    assert seconds_to_reach(run, float(run.auroc.max())) == run.seconds[best]
+    assert seconds_to_reach(run, 0.0) == run.seconds[0]
+    assert seconds_to_reach(run, 1.1) is None

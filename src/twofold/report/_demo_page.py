@@ -37,6 +37,7 @@ def demo_page(demo: Demo) -> str:
         ours=ours,
         siamese=siamese,
         catching_up=seconds_to_reach(ours, float(siamese.auroc[-1])),
+        siamese_arrives=seconds_to_reach(siamese, float(siamese.auroc[-1])),
         curves=auroc_curves(
             {run.method.name: (run.seconds, run.auroc) for run in demo.runs},
         ),
