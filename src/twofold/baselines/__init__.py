@@ -1,5 +1,6 @@
 """The methods that Twofold is compared with, behind the same interface."""
 
-from twofold.baselines._pair_trained import SiameseLearner, TripletLearner
+from twofold.baselines._siamese import SiameseLearner
+from twofold.baselines._triplet import TripletLearner
 
 __all__ = ["SiameseLearner", "TripletLearner"]

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from twofold._core.classes import is_unknown
+
 
 def is_matrix(labels: Any) -> bool:
     """Whether labels are a matrix, dense or sparse, and not a class vector."""
@@ -96,7 +98,7 @@ def _class_vector(name: str, labels: Any) -> NDArray[Any]:
     classes = _as_array(name, labels)
     if classes.ndim != 1:
         raise ValueError(f"{name} must have shape (n_items,), got {classes.shape}.")
-    unknown = np.flatnonzero(_is_unknown(classes))
+    unknown = np.flatnonzero(is_unknown(classes))
     if unknown.size:
         raise ValueError(
             f"{name} has {unknown.size} item(s) of unknown class (-1, NaN or None), first row "
@@ -133,20 +135,3 @@ def _kind(classes: NDArray[Any]) -> str:
     if classes.dtype.kind == "O":
         return "text" if all(isinstance(value, str) for value in classes) else ""
     return "text" if classes.dtype.kind == "U" else str(classes.dtype)
-
-
-def _is_unknown(classes: NDArray[Any]) -> NDArray[np.bool_]:
-    if classes.dtype.kind in "if":
-        return np.asarray((classes == -1) | (classes != classes))
-    if classes.dtype.kind == "M":
-        return np.asarray(np.isnat(classes))
-    if classes.dtype.kind == "O":
-        return np.fromiter(map(_is_missing, classes), dtype=bool, count=classes.size)
-    return np.zeros(classes.size, dtype=bool)
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether an object says "unknown": None, NaN, pandas' NA and NaT, or -1."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, int | float | np.number) and bool(value != value or value == -1)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from twofold._core.checks import check_n_items
+from twofold._core.classes import is_unknown
 
 
 def is_matrix(labels: Any) -> bool:
@@ -32,7 +33,7 @@ def encode_classes(
             f"matrix, got {classes.shape}."
         )
     n_items = check_n_items(classes.size)
-    known = ~_is_unknown(classes)
+    known = ~is_unknown(classes)
     if not known.any():
         raise ValueError(f"The class of all {n_items} items is unknown (-1, NaN or None).")
     try:
@@ -107,25 +108,6 @@ def _indicator(indices: Any, indptr: Any, n_labels: int) -> sparse.csr_array:
     )
     matrix.sort_indices()
     return matrix
-
-
-def _is_unknown(classes: NDArray[Any]) -> NDArray[np.bool_]:
-    if classes.dtype.kind == "i":
-        return np.asarray(classes == -1)
-    if classes.dtype.kind == "f":
-        return np.asarray(np.isnan(classes) | (classes == -1))
-    if classes.dtype.kind == "M":
-        return np.asarray(np.isnat(classes))
-    if classes.dtype.kind == "O":
-        return np.fromiter(map(_is_missing, classes), dtype=bool, count=classes.size)
-    return np.zeros(classes.size, dtype=bool)
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether an object says "unknown": None, NaN, pandas' NA and NaT, or -1."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, int | float | np.number) and (value != value or value == -1)
 
 
 def _refuse_values(n_wrong: int, row: int, column: int, value: Any) -> None:
