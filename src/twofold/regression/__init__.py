@@ -11,7 +11,6 @@ from twofold.regression._features import (
     open_features,
 )
 from twofold.regression._fit import (
-    Embedder,
     FittedEmbedder,
     fit_embedder,
     part_examples,
@@ -38,7 +37,6 @@ from twofold.regression._training import (
 
 __all__ = [
     "NETWORKS",
-    "Embedder",
     "Epoch",
     "Features",
     "FittedEmbedder",

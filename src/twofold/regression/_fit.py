@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,6 @@ from twofold.regression._training import (
     TrainingHistory,
     train_network,
 )
-
-
-class Embedder(Protocol):
-    """What phase 2 gives: features in, points out."""
-
-    def predict(self, X: Any) -> NDArray[np.float32]:
-        """Return points of shape (n_items, dim)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
