@@ -54,9 +54,19 @@ def test_solving_from_it_orders_held_out_pairs_far_above_a_random_start(relation
     kept, held_out = relations
     options = {"loss": "dot", "random_state": 0, "device": "cpu"}
     warm = dot_auroc(held_out, solve_targets(kept, 16, **options).points)
-    cold = dot_auroc(held_out, solve_targets(kept, 16, init="random", **options).points)
+    far = random_points(3000, 16, np.random.default_rng(0))
+    cold = dot_auroc(held_out, solve_targets(kept, 16, init=far, **options).points)
     assert warm > 0.95
     assert warm > cold + 0.15
+
+
+def test_a_small_random_start_orders_held_out_pairs_above_a_large_one(relations):
+    kept, held_out = relations
+    options = {"loss": "dot", "random_state": 0, "device": "cpu", "tol": 1e-5}
+    small = dot_auroc(held_out, solve_targets(kept, 16, init="random", **options).points)
+    far = random_points(3000, 16, np.random.default_rng(0))
+    large = dot_auroc(held_out, solve_targets(kept, 16, init=far, **options).points)
+    assert small > large + 0.1
 
 
 @pytest.mark.parametrize("margin", [1.0, 5.0])

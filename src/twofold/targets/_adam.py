@@ -37,6 +37,11 @@ SETTLING_EPOCHS = 5
 JITTER = 1e-4
 """Moves given points that coincide apart, which no gradient can."""
 NEAR_ZERO = 1e-3
+RANDOM_DOT_SIZE = 0.01
+"""Of random points for the dot product, in lengths of the loss. From near 0 Adam first finds what
+the statements have in common; from full size it bends the noise until it fits them, and unseen
+pairs are left to chance (PubFig83's classes in 64 dimensions: 68 % of the targets' variance lies
+inside the classes, 48 % from the small start)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,8 @@ def _placed_engine(
         engine = _engine_on(device, problem, points)
         warm_start(engine, relation, problem.loss, points, rng)
     else:
-        engine = _engine_on(device, problem, points * np.float32(problem.loss.length))
+        size = RANDOM_DOT_SIZE if isinstance(problem.loss, DotLoss) else 1.0
+        engine = _engine_on(device, problem, points * np.float32(size * problem.loss.length))
     engine.zero_unlinked()
     return engine
 
