@@ -22,17 +22,25 @@ def check_place(path: str | os.PathLike[str]) -> Path:
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
     """Write `text` to `path`, whole or not at all; return the path."""
+    with new_file(path) as beside:
+        beside.write_text(text, encoding="utf-8")
+    return Path(path)
+
+
+@contextmanager
+def new_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give the path of a file to write, which takes the place of `path` once it is whole."""
     target = check_place(path)
-    handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    os.close(handle)
+    beside = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(beside, 0o644)
-        os.replace(beside, target)
+        yield beside
+        beside.chmod(0o644)
+        beside.replace(target)
     except BaseException:
-        Path(beside).unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise
-    return target
 
 
 @contextmanager

@@ -6,6 +6,7 @@ in nothing but the method.
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Literal, Self
@@ -20,6 +21,7 @@ from twofold.estimators import (
     as_relation,
     check_features,
     check_validation_fraction,
+    checkpoint_path,
     progress_callback,
     training_config,
 )
@@ -58,6 +60,8 @@ class PairTrainedLearner(EmbeddingLearner):
     random_state: RandomState
     verbose: bool
     callback: Callable[[Epoch], Any] | None
+    checkpoint: str | os.PathLike[str] | None
+    epoch_size: int | None = None
 
     @abstractmethod
     def _tasks(
@@ -82,7 +86,7 @@ class PairTrainedLearner(EmbeddingLearner):
         self._mean, self._scale = np.zeros(self.dim_, dtype=np.float32), 1.0
         X = check_features(self, X, reset=True)
         known = as_relation(type(self).__name__, X, y, relation, "overlap")
-        config = training_config(self, known)
+        config = training_config(self, known, self.epoch_size)
         rng = as_generator(self.random_state)
 
         with out_of_memory_sentence(config.batch_size):
@@ -100,6 +104,7 @@ class PairTrainedLearner(EmbeddingLearner):
                 rng,
                 validate=validation_loss(held_out, config.batch_size),
                 callback=progress_callback(self, self._embed_with),
+                checkpoint=checkpoint_path(self),
             )
         name = self.embedder if isinstance(self.embedder, str) else None
         self.embedder_ = NetworkEmbedder(network, shape, config.device, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, Literal, Self, get_args
 
@@ -33,9 +34,10 @@ class SiameseLearner(PairTrainedLearner):
     margin : float
         m.
     embedder, max_epochs, batch_size, learning_rate, weight_decay, dropout, \
-validation_fraction, flips, \
-device, random_state, verbose, callback
-        As for `MetricLearner`; an epoch is a pass over all pairs.
+validation_fraction, flips, device, random_state, verbose, callback, checkpoint
+        As for `MetricLearner`.
+    epoch_size : int, optional
+        Pairs an epoch, drawn anew each time; all of them by default.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ device, random_state, verbose, callback
         margin: float = 1.0,
         embedder: Any = "mlp",
         max_epochs: int = 30,
+        epoch_size: int | None = None,
         batch_size: int = 64,
         learning_rate: float = 1e-3,
         weight_decay: float | Literal["auto"] = "auto",
@@ -58,6 +61,7 @@ device, random_state, verbose, callback
         random_state: RandomState = None,
         verbose: bool = False,
         callback: Callable[[Epoch], Any] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.dim = dim
         self.loss = loss
@@ -66,6 +70,7 @@ device, random_state, verbose, callback
         self.margin = margin
         self.embedder = embedder
         self.max_epochs = max_epochs
+        self.epoch_size = epoch_size
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
@@ -76,6 +81,7 @@ device, random_state, verbose, callback
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
+        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None, *, relation: Relation | None = None) -> Self:
         """Learn from labels, or from a relation over the rows of `X`; see `MetricLearner.fit`."""

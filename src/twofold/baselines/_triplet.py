@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, Literal, Self
 
@@ -26,8 +27,9 @@ class TripletLearner(PairTrainedLearner):
     Parameters
     ----------
     dim, n_similar, n_dissimilar, margin, embedder, max_epochs, batch_size, learning_rate, \
-weight_decay, dropout, validation_fraction, flips, device, random_state, verbose, callback
-        As for `SiameseLearner`; an epoch is a pass over all triplets.
+epoch_size, weight_decay, dropout, validation_fraction, flips, device, random_state, verbose, \
+callback, checkpoint
+        As for `SiameseLearner`, with triplets in place of pairs.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ weight_decay, dropout, validation_fraction, flips, device, random_state, verbose
         margin: float = 1.0,
         embedder: Any = "mlp",
         max_epochs: int = 30,
+        epoch_size: int | None = None,
         batch_size: int = 64,
         learning_rate: float = 1e-3,
         weight_decay: float | Literal["auto"] = "auto",
@@ -49,6 +52,7 @@ weight_decay, dropout, validation_fraction, flips, device, random_state, verbose
         random_state: RandomState = None,
         verbose: bool = False,
         callback: Callable[[Epoch], Any] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.dim = dim
         self.n_similar = n_similar
@@ -56,6 +60,7 @@ weight_decay, dropout, validation_fraction, flips, device, random_state, verbose
         self.margin = margin
         self.embedder = embedder
         self.max_epochs = max_epochs
+        self.epoch_size = epoch_size
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
@@ -66,6 +71,7 @@ weight_decay, dropout, validation_fraction, flips, device, random_state, verbose
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
+        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None, *, relation: Relation | None = None) -> Self:
         """Learn from labels, or from a relation over the rows of `X`; see `MetricLearner.fit`."""

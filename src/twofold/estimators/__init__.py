@@ -7,6 +7,7 @@ from twofold.estimators._pair_metric_learner import PairMetricLearner
 from twofold.estimators._persistence import load
 from twofold.estimators._training_parameters import (
     check_validation_fraction,
+    checkpoint_path,
     progress_callback,
     training_config,
 )
@@ -19,6 +20,7 @@ __all__ = [
     "as_relation",
     "check_features",
     "check_validation_fraction",
+    "checkpoint_path",
     "load",
     "progress_callback",
     "training_config",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, Literal, Self, get_args
 
@@ -14,6 +15,7 @@ from twofold.estimators._embedding_learner import EmbeddingLearner
 from twofold.estimators._inputs import Relation, as_relation, check_features
 from twofold.estimators._training_parameters import (
     check_validation_fraction,
+    checkpoint_path,
     progress_callback,
     training_config,
 )
@@ -85,6 +87,9 @@ class MetricLearner(EmbeddingLearner):
         Whether the logger "twofold" tells of every epoch.
     callback : callable (Epoch), optional
         Called after every epoch of a network; returning True stops.
+    checkpoint : path, optional
+        A file that a network's training is kept in until it is done: a fit that was interrupted
+        goes on from it when it is called again. Needs a seed as `random_state`.
 
     Attributes
     ----------
@@ -139,6 +144,7 @@ class MetricLearner(EmbeddingLearner):
         random_state: RandomState = None,
         verbose: bool = False,
         callback: Callable[[Epoch], Any] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.dim = dim
         self.loss = loss
@@ -160,6 +166,7 @@ class MetricLearner(EmbeddingLearner):
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
+        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None, *, relation: Relation | None = None) -> Self:
         """Learn from labels, or from any relation over the rows of `X`.
@@ -199,6 +206,7 @@ class MetricLearner(EmbeddingLearner):
             validation_fraction=validation_fraction,
             flips=self.flips,
             callback=progress_callback(self, self._embed_with),
+            checkpoint=checkpoint_path(self),
         )
         self.embedder_ = fitted.embedder
         self.metric_ = (

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -14,6 +16,8 @@ from torch import nn
 
 from twofold._core.checks import check_count, check_number
 from twofold._core.devices import resolve_device
+from twofold._core.files import check_place
+from twofold._core.random import RandomState
 from twofold.estimators._inputs import Relation
 from twofold.regression import Epoch, TrainingConfig
 from twofold.relations import LabelRelation
@@ -38,9 +42,13 @@ class Trained(Protocol):
     device: str
     verbose: bool
     callback: Callable[[Epoch], Any] | None
+    checkpoint: str | os.PathLike[str] | None
+    random_state: RandomState
 
 
-def training_config(learner: Trained, relation: Relation) -> TrainingConfig:
+def training_config(
+    learner: Trained, relation: Relation, epoch_size: int | None = None
+) -> TrainingConfig:
     """Return a learner's parameters of training, checked, for what it is to learn from."""
     return TrainingConfig(
         max_epochs=check_count("max_epochs", learner.max_epochs),
@@ -48,6 +56,7 @@ def training_config(learner: Trained, relation: Relation) -> TrainingConfig:
         learning_rate=check_number("learning_rate", learner.learning_rate, 0, strict=True),
         weight_decay=_weight_decay(learner, relation),
         dropout=_dropout(learner, relation),
+        epoch_size=None if epoch_size is None else check_count("epoch_size", epoch_size),
         device=resolve_device(learner.device),
     )
 
@@ -79,6 +88,18 @@ def check_validation_fraction(value: float) -> float:
     if share >= 1:
         raise ValueError(f"validation_fraction must be below 1, got {share:g}.")
     return share
+
+
+def checkpoint_path(learner: Trained) -> Path | None:
+    """Return the file that a training is kept in, if one is named."""
+    if learner.checkpoint is None:
+        return None
+    if not isinstance(learner.random_state, int | np.integer):
+        raise ValueError(
+            "checkpoint needs random_state to be a number, got "
+            f"{learner.random_state!r}: only what is drawn the same again can be gone on with."
+        )
+    return check_place(learner.checkpoint)
 
 
 def progress_callback(

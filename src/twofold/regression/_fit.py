@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ def fit_embedder(
     validation_fraction: float = 0.0,
     flips: bool = False,
     callback: Callback | None = None,
+    checkpoint: Path | None = None,
 ) -> FittedEmbedder:
     """Regress from features to targets.
 
@@ -82,6 +84,8 @@ def fit_embedder(
         Whether training images are mirrored at random.
     callback : callable (Epoch), optional
         Called after every epoch of a network; returning True stops.
+    checkpoint : path, optional
+        A file that a network's training is kept in until it is done; see `train_network`.
     """
     items = np.arange(n_rows(X)) if items is None else items
     refuse_unknown_embedder(embedder)
@@ -111,6 +115,7 @@ def fit_embedder(
             rng,
             validate=validation_loss(validation, config.batch_size),
             callback=callback,
+            checkpoint=checkpoint,
         )
     name = embedder if isinstance(embedder, str) else None
     fitted_network = NetworkEmbedder(network, shape, config.device, name)

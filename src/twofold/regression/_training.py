@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from twofold.regression._checkpoint import Checkpoint, Progress, Trainer, training_setting
 from twofold.regression._networks import DROPOUT
 from twofold.regression._task import Task
 from twofold.regression._threads import fitting_threads
@@ -45,6 +47,8 @@ class TrainingConfig:
         Share of all steps.
     dropout : float
         Of the network "mlp", in [0, 1).
+    epoch_size : int or None
+        Examples an epoch, drawn anew each time; all of them by default.
     device : str
         "cpu", "cuda" or "cuda:N".
     """
@@ -55,7 +59,12 @@ class TrainingConfig:
     weight_decay: float = 0.0
     warm_up: float = 0.1
     dropout: float = DROPOUT
+    epoch_size: int | None = None
     device: str = "cpu"
+
+    def n_drawn(self, n_examples: int) -> int:
+        """Return how many of `n_examples` an epoch sees."""
+        return n_examples if self.epoch_size is None else min(self.epoch_size, n_examples)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,6 +130,7 @@ def train_network(
     *,
     validate: Callable[[nn.Module], float] | None = None,
     callback: Callback | None = None,
+    checkpoint: Path | None = None,
 ) -> TrainingHistory:
     """Train `network`, which lies on the config's device, in place.
 
@@ -139,55 +149,79 @@ def train_network(
         What is to be small; called after every epoch.
     callback : callable (Epoch), optional
         Called after every epoch; returning True stops.
+    checkpoint : path, optional
+        A file that the training is kept in until it is done. If it is there, the training goes on
+        from it, on a CPU with the same bytes as one that was never interrupted.
     """
     optimiser, schedule = _optimiser(network, task.n_examples, config)
-    losses: list[float] = []
-    validation_losses: list[float] = []
-    best_epoch, best_weights, seconds = config.max_epochs, None, 0.0
+    trainer = Trainer(network, optimiser, schedule, rng, config.device)
     with torch_seed(rng, config.device), fitting_threads(network, task, config.batch_size):
-        for number in range(1, config.max_epochs + 1):
+        kept = _open_checkpoint(checkpoint, network, task, config)
+        done = Progress() if kept is None else kept.restore(trainer)
+        for number in range(done.n_done + 1, config.max_epochs + 1):
             began = time.perf_counter()
-            losses.append(_one_epoch(network, task, config, rng, optimiser, schedule))
-            seconds += time.perf_counter() - began
-            _refuse_nan(losses[-1], number)
+            loss = _one_epoch(trainer, task, config)
+            done.seconds += time.perf_counter() - began
+            _refuse_nan(loss, number)
+            done.n_done = number
+            done.losses.append(loss)
             network.eval()
             if validate is not None:
-                validation_losses.append(validate(network))
-                if validation_losses[-1] == min(validation_losses):
-                    best_epoch, best_weights = number, copy.deepcopy(network.state_dict())
-            if callback is not None:
-                found = validation_losses[-1] if validation_losses else None
-                report = Epoch(number, config.max_epochs, losses[-1], found, seconds, network)
-                answer = callback(report)
-                if isinstance(answer, bool | np.bool_) and answer:
-                    break
-    if best_weights is not None:
-        network.load_state_dict(best_weights)
+                _note_validation(done, validate(network), network)
+            if callback is not None and _asks_to_stop(callback(_report(done, config, network))):
+                break
+            if kept is not None:
+                kept.keep(trainer, done)
+    if done.best_weights is not None:
+        network.load_state_dict(done.best_weights)
     network.eval()
-    return TrainingHistory(losses, validation_losses, min(best_epoch, len(losses)), seconds)
+    if kept is not None:
+        kept.remove()
+    best = done.best_epoch or done.n_done
+    return TrainingHistory(done.losses, done.validation_losses, best, done.seconds)
 
 
-def _one_epoch(
-    network: nn.Module,
-    task: Task,
-    config: TrainingConfig,
-    rng: np.random.Generator,
-    optimiser: torch.optim.Optimizer,
-    schedule: torch.optim.lr_scheduler.LRScheduler,
-) -> float:
-    """Pass over all examples once; the device is waited for only at the end."""
-    network.train()
-    order = torch.from_numpy(rng.permutation(task.n_examples)).to(task.index_device)
+def _open_checkpoint(
+    path: Path | None, network: nn.Module, task: Task, config: TrainingConfig
+) -> Checkpoint | None:
+    if path is None:
+        return None
+    return Checkpoint(path, training_setting(config, task.n_examples), network)
+
+
+def _note_validation(done: Progress, loss: float, network: nn.Module) -> None:
+    done.validation_losses.append(loss)
+    if loss == min(done.validation_losses):
+        done.best_epoch, done.best_weights = done.n_done, copy.deepcopy(network.state_dict())
+
+
+def _report(done: Progress, config: TrainingConfig, network: nn.Module) -> Epoch:
+    validation = done.validation_losses[-1] if done.validation_losses else None
+    return Epoch(
+        done.n_done, config.max_epochs, done.losses[-1], validation, done.seconds, network
+    )
+
+
+def _asks_to_stop(answer: Any) -> bool:
+    return isinstance(answer, bool | np.bool_) and bool(answer)
+
+
+def _one_epoch(trainer: Trainer, task: Task, config: TrainingConfig) -> float:
+    """Pass over the examples once; the device is waited for only at the end."""
+    network = trainer.network.train()
+    n_drawn = config.n_drawn(task.n_examples)
+    drawn = trainer.rng.permutation(task.n_examples)[:n_drawn]
+    order = torch.from_numpy(drawn).to(task.index_device)
     total = torch.zeros((), device=config.device)
     for examples in _batches(order, config.batch_size):
         with _half_precision(config.device):
             loss = task.loss(network, examples)
-        optimiser.zero_grad(set_to_none=True)
+        trainer.optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
-        schedule.step()
+        trainer.optimiser.step()
+        trainer.schedule.step()
         total += loss.detach() * len(examples)
-    return float(total) / task.n_examples
+    return float(total) / n_drawn
 
 
 def _batches(order: Tensor, size: int) -> list[Tensor]:
@@ -207,7 +241,7 @@ def _optimiser(
         weight_decay=config.weight_decay,
         fused=True,
     )
-    n_steps = config.max_epochs * math.ceil(n_examples / config.batch_size)
+    n_steps = config.max_epochs * math.ceil(config.n_drawn(n_examples) / config.batch_size)
     n_rising = max(1, round(config.warm_up * n_steps))
 
     def height(step: int) -> float:

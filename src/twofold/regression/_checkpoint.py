@@ -1,0 +1,199 @@
+"""A training on disk, so that one that was interrupted goes on where it was.
+
+One safetensors file holds weights, Adam's moments and the generators' states; reading it runs
+nothing. It names the training it belongs to, and no other takes it up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from twofold._core.files import check_place, new_file
+
+LARGEST_SHARE = 0.05
+"""Of the time of training that may go into writing."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a training has come.
+
+    Attributes
+    ----------
+    n_done : int
+        Epochs behind it.
+    seconds : float
+        Of training.
+    losses, validation_losses : list of float
+        One an epoch; the second is empty without a part to validate on.
+    best_epoch : int or None
+        The epoch, from 1, with the least validation loss.
+    best_weights : dict or None
+        The network's state after it.
+    """
+
+    n_done: int = 0
+    seconds: float = 0.0
+    losses: list[float] = field(default_factory=list)
+    validation_losses: list[float] = field(default_factory=list)
+    best_epoch: int | None = None
+    best_weights: dict[str, Tensor] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trainer:
+    """All that changes while a network is trained.
+
+    Attributes
+    ----------
+    network : nn.Module
+        On its device.
+    optimiser, schedule
+        Adam, and what moves its rate.
+    rng : Generator
+        Of the order of examples; torch's own generators are the rest of what is random.
+    device : str
+        "cpu", "cuda" or "cuda:N".
+    """
+
+    network: nn.Module
+    optimiser: torch.optim.Optimizer
+    schedule: torch.optim.lr_scheduler.LRScheduler
+    rng: np.random.Generator
+    device: str
+
+
+class Checkpoint:
+    """The file that one training is kept in.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+    setting : object
+        Whatever tells this training from others, as JSON takes it.
+    network : nn.Module
+        With its first weights, which tell it apart as well.
+    """
+
+    def __init__(self, path: Path, setting: Any, network: nn.Module) -> None:
+        self.path = check_place(path)
+        self._identity = _identity(setting, network)
+        self._write_again = 0.0
+
+    def restore(self, trainer: Trainer) -> Progress:
+        """Bring a trainer to where it was, if the file is there; return how far that is."""
+        if not self.path.exists():
+            return Progress()
+        tensors, notes = _read(self.path)
+        if notes["identity"] != self._identity:
+            raise ValueError(
+                f"{self.path} holds another training (other data, settings or seed): name another "
+                "checkpoint, or remove it to begin anew."
+            )
+        trainer.network.load_state_dict(_part(tensors, "network."))
+        moments = _part(tensors, "optimiser.")
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in moments.items():
+            number, kind = name.split(".")
+            state.setdefault(int(number), {})[kind] = tensor
+        trainer.optimiser.load_state_dict({"state": state, "param_groups": notes["groups"]})
+        trainer.schedule.load_state_dict(notes["schedule"])
+        trainer.rng.bit_generator.state = notes["rng"]
+        torch.set_rng_state(tensors["random.cpu"])
+        if "random.cuda" in tensors:
+            torch.cuda.set_rng_state(tensors["random.cuda"], trainer.device)
+        best = _part(tensors, "best.")
+        return Progress(**notes["progress"], best_weights=best or None)
+
+    def keep(self, trainer: Trainer, progress: Progress) -> None:
+        """Write where a trainer is, unless that was done a moment ago."""
+        began = time.perf_counter()
+        if began < self._write_again:
+            return
+        _write(self.path, _tensors(trainer, progress), self._notes(trainer, progress))
+        ended = time.perf_counter()
+        self._write_again = ended + (ended - began) / LARGEST_SHARE
+
+    def remove(self) -> None:
+        """Forget a training that is done."""
+        self.path.unlink(missing_ok=True)
+
+    def _notes(self, trainer: Trainer, progress: Progress) -> dict[str, Any]:
+        return {
+            "identity": self._identity,
+            "groups": trainer.optimiser.state_dict()["param_groups"],
+            "schedule": trainer.schedule.state_dict(),
+            "rng": trainer.rng.bit_generator.state,
+            "progress": {
+                name: getattr(progress, name)
+                for name in ("n_done", "seconds", "losses", "validation_losses", "best_epoch")
+            },
+        }
+
+
+def _tensors(trainer: Trainer, progress: Progress) -> dict[str, Tensor]:
+    tensors = {f"network.{name}": value for name, value in trainer.network.state_dict().items()}
+    for number, moments in trainer.optimiser.state_dict()["state"].items():
+        tensors |= {f"optimiser.{number}.{kind}": value for kind, value in moments.items()}
+    if progress.best_weights is not None:
+        tensors |= {f"best.{name}": value for name, value in progress.best_weights.items()}
+    tensors["random.cpu"] = torch.get_rng_state()
+    if torch.device(trainer.device).type == "cuda":
+        tensors["random.cuda"] = torch.cuda.get_rng_state(trainer.device)
+    return {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+
+
+def _part(tensors: dict[str, Tensor], start: str) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)
+    }
+
+
+def _identity(setting: Any, network: nn.Module) -> str:
+    digest = hashlib.sha256(json.dumps(setting, sort_keys=True).encode())
+    for name, tensor in network.state_dict().items():
+        digest.update(name.encode())
+        digest.update(tensor.detach().float().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _write(path: Path, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
+    from safetensors.torch import save_file
+
+    with new_file(path) as beside:
+        save_file(tensors, beside, metadata={"training": json.dumps(notes, default=_as_list)})
+
+
+def _as_list(value: Any) -> Any:
+    """Some generators hold arrays in their state."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON.")
+
+
+def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            notes = json.loads((file.metadata() or {})["training"])
+            return {name: file.get_tensor(name) for name in file.keys()}, notes  # noqa: SIM118
+    except (SafetensorError, KeyError, ValueError, OSError) as error:
+        raise ValueError(
+            f"{path} is no checkpoint that can be read ({error}): remove it to begin anew."
+        ) from error
+
+
+def training_setting(config: Any, n_examples: int) -> dict[str, Any]:
+    """Return what tells a training from others, beside its first weights."""
+    return asdict(config) | {"n_examples": n_examples}
