@@ -47,6 +47,8 @@ class Cosine:
 class PairTask:
     """Pairs of items, both through the same network."""
 
+    is_recordable = True
+
     def __init__(
         self,
         features: Features,
@@ -80,6 +82,8 @@ class PairTask:
 
 class TripletTask:
     """Triplets of items, all three through the same network: max(0, m + ‖a − p‖² − ‖a − n‖²)."""
+
+    is_recordable = True
 
     def __init__(
         self,

@@ -57,6 +57,7 @@ def training_config(
         weight_decay=_weight_decay(learner, relation),
         dropout=_dropout(learner, relation),
         epoch_size=None if epoch_size is None else check_count("epoch_size", epoch_size),
+        may_record=isinstance(learner.embedder, str),  # a user's own may decide as it goes
         device=resolve_device(learner.device),
     )
 

@@ -49,7 +49,7 @@ class Progress:
     best_weights: dict[str, Tensor] | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Trainer:
     """All that changes while a network is trained.
 
@@ -57,19 +57,28 @@ class Trainer:
     ----------
     network : nn.Module
         On its device.
-    optimiser, schedule
-        Adam, and what moves its rate.
+    optimiser : Optimizer
+        With one group of parameters, whose rate is a tensor.
     rng : Generator
         Of the order of examples; torch's own generators are the rest of what is random.
     device : str
         "cpu", "cuda" or "cuda:N".
+    n_steps : int
+        Steps taken.
     """
 
     network: nn.Module
     optimiser: torch.optim.Optimizer
-    schedule: torch.optim.lr_scheduler.LRScheduler
     rng: np.random.Generator
     device: str
+    n_steps: int = 0
+
+    @property
+    def rate(self) -> Tensor:
+        """The optimiser's learning rate, to be written to."""
+        rate = self.optimiser.param_groups[0]["lr"]
+        assert isinstance(rate, Tensor)
+        return rate
 
 
 class Checkpoint:
@@ -101,13 +110,8 @@ class Checkpoint:
                 "checkpoint, or remove it to begin anew."
             )
         trainer.network.load_state_dict(_part(tensors, "network."))
-        moments = _part(tensors, "optimiser.")
-        state: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in moments.items():
-            number, kind = name.split(".")
-            state.setdefault(int(number), {})[kind] = tensor
-        trainer.optimiser.load_state_dict({"state": state, "param_groups": notes["groups"]})
-        trainer.schedule.load_state_dict(notes["schedule"])
+        _restore_moments(trainer.optimiser, _part(tensors, "optimiser."))
+        trainer.n_steps = notes["n_steps"]
         trainer.rng.bit_generator.state = notes["rng"]
         torch.set_rng_state(tensors["random.cpu"])
         if "random.cuda" in tensors:
@@ -131,8 +135,7 @@ class Checkpoint:
     def _notes(self, trainer: Trainer, progress: Progress) -> dict[str, Any]:
         return {
             "identity": self._identity,
-            "groups": trainer.optimiser.state_dict()["param_groups"],
-            "schedule": trainer.schedule.state_dict(),
+            "n_steps": trainer.n_steps,
             "rng": trainer.rng.bit_generator.state,
             "progress": {
                 name: getattr(progress, name)
@@ -151,6 +154,15 @@ def _tensors(trainer: Trainer, progress: Progress) -> dict[str, Tensor]:
     if torch.device(trainer.device).type == "cuda":
         tensors["random.cuda"] = torch.cuda.get_rng_state(trainer.device)
     return {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+
+
+def _restore_moments(optimiser: torch.optim.Optimizer, moments: dict[str, Tensor]) -> None:
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in moments.items():
+        number, kind = name.split(".")
+        state.setdefault(int(number), {})[kind] = tensor
+    groups = optimiser.state_dict()["param_groups"]
+    optimiser.load_state_dict({"state": state, "param_groups": groups})
 
 
 def _part(tensors: dict[str, Tensor], start: str) -> dict[str, Tensor]:

@@ -26,6 +26,8 @@ class RegressionTask:
         Whether training images are mirrored at random.
     """
 
+    is_recordable = True
+
     def __init__(
         self,
         features: Features,

@@ -20,6 +20,10 @@ class Task(Protocol):
     def index_device(self) -> torch.device:
         """Where the numbers of examples have to lie."""
 
+    @property
+    def is_recordable(self) -> bool:
+        """Whether its loss is the same kernels every time, without waiting for the device."""
+
     def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
         """Return the mean loss of `network` on some examples."""
 

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from twofold.regression._checkpoint import Checkpoint, Progress, Trainer, training_setting
 from twofold.regression._networks import DROPOUT
+from twofold.regression._steps import EagerStep, RecordedStep, training_step
 from twofold.regression._task import Task
 from twofold.regression._threads import fitting_threads
 
@@ -49,6 +50,9 @@ class TrainingConfig:
         Of the network "mlp", in [0, 1).
     epoch_size : int or None
         Examples an epoch, drawn anew each time; all of them by default.
+    may_record : bool
+        Whether steps on a GPU may be recorded and replayed, which any network allows whose forward
+        pass is always the same.
     device : str
         "cpu", "cuda" or "cuda:N".
     """
@@ -60,6 +64,7 @@ class TrainingConfig:
     warm_up: float = 0.1
     dropout: float = DROPOUT
     epoch_size: int | None = None
+    may_record: bool = True
     device: str = "cpu"
 
     def n_drawn(self, n_examples: int) -> int:
@@ -153,14 +158,17 @@ def train_network(
         A file that the training is kept in until it is done. If it is there, the training goes on
         from it, on a CPU with the same bytes as one that was never interrupted.
     """
-    optimiser, schedule = _optimiser(network, task.n_examples, config)
-    trainer = Trainer(network, optimiser, schedule, rng, config.device)
+    trainer = Trainer(network, _optimiser(network, config), rng, config.device)
+    step = training_step(
+        network, task, trainer.optimiser, config.batch_size, config.device, config.may_record
+    )
+    rates = _learning_rates(task.n_examples, config)
     with torch_seed(rng, config.device), fitting_threads(network, task, config.batch_size):
         kept = _open_checkpoint(checkpoint, network, task, config)
         done = Progress() if kept is None else kept.restore(trainer)
         for number in range(done.n_done + 1, config.max_epochs + 1):
             began = time.perf_counter()
-            loss = _one_epoch(trainer, task, config)
+            loss = _one_epoch(trainer, step, rates, task, config)
             done.seconds += time.perf_counter() - began
             _refuse_nan(loss, number)
             done.n_done = number
@@ -197,31 +205,31 @@ def _note_validation(done: Progress, loss: float, network: nn.Module) -> None:
 
 def _report(done: Progress, config: TrainingConfig, network: nn.Module) -> Epoch:
     validation = done.validation_losses[-1] if done.validation_losses else None
-    return Epoch(
-        done.n_done, config.max_epochs, done.losses[-1], validation, done.seconds, network
-    )
+    return Epoch(done.n_done, config.max_epochs, done.losses[-1], validation, done.seconds, network)
 
 
 def _asks_to_stop(answer: Any) -> bool:
     return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
-def _one_epoch(trainer: Trainer, task: Task, config: TrainingConfig) -> float:
+def _one_epoch(
+    trainer: Trainer,
+    step: EagerStep | RecordedStep,
+    rates: Tensor,
+    task: Task,
+    config: TrainingConfig,
+) -> float:
     """Pass over the examples once; the device is waited for only at the end."""
-    network = trainer.network.train()
+    trainer.network.train()
     n_drawn = config.n_drawn(task.n_examples)
     drawn = trainer.rng.permutation(task.n_examples)[:n_drawn]
     order = torch.from_numpy(drawn).to(task.index_device)
-    total = torch.zeros((), device=config.device)
+    step.total.zero_()
     for examples in _batches(order, config.batch_size):
-        with _half_precision(config.device):
-            loss = task.loss(network, examples)
-        trainer.optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        trainer.optimiser.step()
-        trainer.schedule.step()
-        total += loss.detach() * len(examples)
-    return float(total) / n_drawn
+        trainer.rate.copy_(rates[trainer.n_steps])
+        step(examples)
+        trainer.n_steps += 1
+    return float(step.total) / n_drawn
 
 
 def _batches(order: Tensor, size: int) -> list[Tensor]:
@@ -232,30 +240,25 @@ def _batches(order: Tensor, size: int) -> list[Tensor]:
     return batches
 
 
-def _optimiser(
-    network: nn.Module, n_examples: int, config: TrainingConfig
-) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
-    optimiser = torch.optim.AdamW(
+def _optimiser(network: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
+    return torch.optim.AdamW(
         network.parameters(),
-        lr=config.learning_rate,
+        # A tensor, so that a recorded step reads the rate of the moment.
+        lr=torch.tensor(config.learning_rate, device=config.device),
         weight_decay=config.weight_decay,
         fused=True,
+        capturable=torch.device(config.device).type == "cuda",
     )
+
+
+def _learning_rates(n_examples: int, config: TrainingConfig) -> Tensor:
+    """Return the rate of every step."""
     n_steps = config.max_epochs * math.ceil(config.n_drawn(n_examples) / config.batch_size)
     n_rising = max(1, round(config.warm_up * n_steps))
-
-    def height(step: int) -> float:
-        if step < n_rising:
-            return (step + 1) / n_rising
-        return 0.5 * (1 + math.cos(math.pi * (step - n_rising) / max(1, n_steps - n_rising)))
-
-    return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, height)
-
-
-def _half_precision(device: str) -> torch.autocast:
-    """bfloat16 on CUDA, full precision elsewhere."""
-    kind = torch.device(device).type
-    return torch.autocast(kind, dtype=torch.bfloat16, enabled=kind == "cuda")
+    steps = np.arange(n_steps)
+    falling = 0.5 * (1 + np.cos(np.pi * (steps - n_rising) / max(1, n_steps - n_rising)))
+    heights = np.where(steps < n_rising, (steps + 1) / n_rising, falling)
+    return torch.tensor(config.learning_rate * heights, dtype=torch.float32, device=config.device)
 
 
 def _refuse_nan(loss: float, epoch: int) -> None:

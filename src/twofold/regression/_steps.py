@@ -1,0 +1,89 @@
+"""One step of training: some examples in, the weights moved.
+
+On a GPU a small network's step is dozens of kernels of a few microseconds, which take far longer to
+launch one by one than to run. So a step that is always the same kernels is recorded once as a CUDA
+graph and replayed: one launch a step.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from twofold.regression._task import Task
+
+N_EAGER = 3
+"""Steps taken before recording, in which libraries choose their algorithms and allocate."""
+
+
+class EagerStep:
+    """A step as it is written.
+
+    Attributes
+    ----------
+    total : Tensor, scalar on the device
+        The sum of the losses of all examples since it was last set to zero.
+    """
+
+    def __init__(
+        self, network: nn.Module, task: Task, optimiser: torch.optim.Optimizer, device: str
+    ) -> None:
+        self.total = torch.zeros((), device=device)
+        self._network = network
+        self._task = task
+        self._optimiser = optimiser
+        self._kind = torch.device(device).type
+
+    def __call__(self, examples: Tensor) -> None:
+        """Move the weights by what some examples say."""
+        self._optimiser.zero_grad(set_to_none=True)
+        with torch.autocast(self._kind, dtype=torch.bfloat16, enabled=self._kind == "cuda"):
+            loss = self._task.loss(self._network, examples)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._optimiser.step()
+        self.total += loss.detach() * len(examples)
+
+
+class RecordedStep:
+    """The same step, recorded for batches of one size; those of another are taken eagerly."""
+
+    def __init__(self, eager: EagerStep, batch_size: int, device: str) -> None:
+        self.total = eager.total
+        self._eager = eager
+        self._examples = torch.zeros(batch_size, dtype=torch.int64, device=device)
+        self._n_eager = 0
+        self._graph: torch.cuda.CUDAGraph | None = None
+
+    def __call__(self, examples: Tensor) -> None:
+        """Move the weights by what some examples say."""
+        if len(examples) != len(self._examples) or self._n_eager < N_EAGER:
+            self._n_eager += 1
+            self._eager(examples)
+            return
+        self._examples.copy_(examples)
+        if self._graph is None:
+            self._graph = self._record()
+        self._graph.replay()
+
+    def _record(self) -> torch.cuda.CUDAGraph:
+        """Record a step without taking it."""
+        graph = torch.cuda.CUDAGraph()
+        # Threads of other work on the device must not spoil the recording.
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            self._eager(self._examples)
+        return graph
+
+
+def training_step(
+    network: nn.Module,
+    task: Task,
+    optimiser: torch.optim.Optimizer,
+    batch_size: int,
+    device: str,
+    may_record: bool,
+) -> EagerStep | RecordedStep:
+    """Return what takes a step: recorded on a GPU that holds all the features, if it may be."""
+    eager = EagerStep(network, task, optimiser, device)
+    if may_record and task.index_device.type == "cuda" and task.is_recordable:
+        return RecordedStep(eager, batch_size, device)
+    return eager
