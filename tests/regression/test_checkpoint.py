@@ -24,14 +24,14 @@ LEARNERS = {
 }
 
 
-class Interruption(Exception):
+class BreakOffError(Exception):
     """What a test breaks a training off with."""
 
 
 def break_off(after):
     def callback(epoch):
         if epoch.number == after:
-            raise Interruption
+            raise BreakOffError
 
     return callback
 
@@ -48,7 +48,7 @@ def test_an_interrupted_fit_goes_on_with_the_same_bytes(name, tmp_path):
     wanted, losses = whole.transform(X), list(whole.history_.values())
     path = tmp_path / "training.safetensors"
     learner.set_params(checkpoint=path, callback=break_off(after=4))
-    with pytest.raises(Interruption):
+    with pytest.raises(BreakOffError):
         learner.fit(X, Y)
     assert path.exists()
     seen = []
@@ -69,9 +69,9 @@ def test_the_seconds_before_an_interruption_are_counted(tmp_path):
     def stop(epoch):
         before.append(epoch.seconds)
         if epoch.number == 2:
-            raise Interruption
+            raise BreakOffError
 
-    with pytest.raises(Interruption):
+    with pytest.raises(BreakOffError):
         learner.set_params(callback=stop).fit(X, Y)
     after = []
     learner.set_params(callback=lambda epoch: after.append(epoch.seconds)).fit(X, Y)
@@ -82,7 +82,7 @@ def test_the_seconds_before_an_interruption_are_counted(tmp_path):
 def test_another_training_does_not_take_it_up(change, tmp_path):
     path = tmp_path / "training"
     learner = MetricLearner(2, max_epochs=6, random_state=0, device="cpu", checkpoint=path)
-    with pytest.raises(Interruption):
+    with pytest.raises(BreakOffError):
         learner.set_params(callback=break_off(2)).fit(X, Y)
     with pytest.raises(ValueError, match="holds another training"):
         learner.set_params(callback=None, **change).fit(X, Y)
@@ -127,7 +127,7 @@ def test_a_generator_of_another_kind_is_restored_too(tmp_path):
         train_network(network, Task(), config, rng, callback=callback, checkpoint=checkpoint)
         return network.weight.detach().numpy()
 
-    with pytest.raises(Interruption):
+    with pytest.raises(BreakOffError):
         train(break_off(3), tmp_path / "training")
     np.testing.assert_array_equal(train(None, tmp_path / "training"), train(None, None))
 

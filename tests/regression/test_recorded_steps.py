@@ -31,9 +31,9 @@ def a_task(name, device):
     if name == "regression":
         targets = rng.standard_normal((500, 4)).astype(np.float32)
         return RegressionTask(features, np.arange(500), targets, device)
-    left = rng.integers(250, size=2000)
-    right = 250 + rng.integers(250, size=2000)
-    pairs = PairRelation(left, right, rng.integers(2, size=2000).astype(np.float32), 500)
+    left, right = np.divmod(rng.choice(250 * 250, 2000, replace=False), 250)
+    similar = rng.integers(2, size=2000).astype(np.float32)
+    pairs = PairRelation(left, 250 + right, similar, 500)
     return PairTask(features, pairs, Contrastive(1.0), device)
 
 

@@ -163,7 +163,11 @@ def train_network(
         network, task, trainer.optimiser, config.batch_size, config.device, config.may_record
     )
     rates = _learning_rates(task.n_examples, config)
-    with torch_seed(rng, config.device), fitting_threads(network, task, config.batch_size):
+    with (
+        torch_seed(rng, config.device),
+        fitting_threads(network, task, config.batch_size),
+        torch.backends.cudnn.flags(benchmark=True),  # tries its convolutions, takes the fastest
+    ):
         kept = _open_checkpoint(checkpoint, network, task, config)
         done = Progress() if kept is None else kept.restore(trainer)
         for number in range(done.n_done + 1, config.max_epochs + 1):
