@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -14,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from twofold._core.files import write_text
-from twofold.experiments import describe_machine
+from twofold.experiments import describe_commit, describe_machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +77,10 @@ def keep(path: Path, name: str, figures: Iterable[Figure], **setting: object) ->
     record = {
         "benchmark": name,
         "measured": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "commit": _commit(),
+        "commit": describe_commit(),
         "machine": describe_machine(),
         "setting": setting,
         "figures": [asdict(figure) | {"passed": figure.passed} for figure in figures],
     }
     path.mkdir(parents=True, exist_ok=True)
     write_text(path / f"{name}.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-
-
-def _commit() -> str:
-    """Return the commit that was measured, with a plus if files have changed since."""
-    try:
-        head = _git("rev-parse", "--short", "HEAD")
-        return head + ("+" if _git("status", "--porcelain", "--", "src", "benchmarks") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-
-
-def _git(*arguments: str) -> str:
-    answer = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
-    return answer.stdout.strip()

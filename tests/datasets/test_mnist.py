@@ -85,7 +85,11 @@ def test_a_missing_file_is_named_with_its_place(tmp_path: Path, name: str) -> No
 
 
 def test_a_folder_without_mnist_says_what_goes_there(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"put t10k-images-idx3-ubyte\.gz into .*mnist"):
+    sentence = (
+        r"put t10k-images-idx3-ubyte\.gz into .*mnist, .*twofold reproduce mnist --download, .*"
+        rf"twofold\.datasets\.download\(\"mnist\", \"{tmp_path}\"\)\.$"
+    )
+    with pytest.raises(FileNotFoundError, match=sentence):
         load_mnist("test", tmp_path)
 
 

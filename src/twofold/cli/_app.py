@@ -8,6 +8,7 @@ import typer
 
 from twofold import __version__
 from twofold.cli._demo import demo
+from twofold.cli._reproduce import reproduce
 
 app = typer.Typer(
     help="Metric learning from pairs at the price of plain regression.",
@@ -16,6 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo)
+app.command()(reproduce)
 
 
 def _show_version(wanted: bool) -> None:

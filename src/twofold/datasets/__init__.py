@@ -1,16 +1,26 @@
 """Real data sets, one loader a file: each returns arrays and what they mean."""
 
-from twofold.datasets._image_set import ImageSet
+from twofold.datasets._cifar10 import load_cifar10
+from twofold.datasets._downloads import download
+from twofold.datasets._image_set import ImageSet, LabelledImages
 from twofold.datasets._mnist import load_mnist
 from twofold.datasets._multilabel import MULTILABEL_SETS, MultilabelSet, load_multilabel
 from twofold.datasets._nus_wide import NusWideLabels, load_nus_wide_labels
+from twofold.datasets._nus_wide_images import has_nus_wide_images, load_nus_wide
+from twofold.datasets._pubfig83 import load_pubfig83
 
 __all__ = [
     "MULTILABEL_SETS",
     "ImageSet",
+    "LabelledImages",
     "MultilabelSet",
     "NusWideLabels",
+    "download",
+    "has_nus_wide_images",
+    "load_cifar10",
     "load_mnist",
     "load_multilabel",
+    "load_nus_wide",
     "load_nus_wide_labels",
+    "load_pubfig83",
 ]

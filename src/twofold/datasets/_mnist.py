@@ -7,16 +7,16 @@ import math
 import os
 import zlib
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.checks import check_choice
 from twofold.datasets._data_folder import data_folder
-from twofold.datasets._image_set import ImageSet
+from twofold.datasets._image_set import ImageSet, Part
+from twofold.datasets._places import download_hint
 
-Part = Literal["train", "test"]
 PREFIX = {"train": "train", "test": "t10k"}
 DIGITS = tuple("0123456789")
 BYTES = b"\0\0\x08"
@@ -61,7 +61,8 @@ def _find(folder: Path, name: str) -> Path:
         if path.is_file():
             return path
     raise FileNotFoundError(
-        f"MNIST is not complete: put {name}.gz into {folder}, or unpacked as {name}."
+        f"MNIST is not complete: put {name}.gz into {folder}, or unpacked as {name}; or "
+        f"{download_hint('mnist', folder.parent)}."
     )
 
 

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from twofold._core.checks import check_choice
 from twofold.datasets._data_folder import data_folder
+from twofold.datasets._places import place_of
 
 MULTILABEL_SETS = ("scene", "yeast", "corel5k", "delicious")
 
@@ -42,9 +43,10 @@ class MultilabelSet:
 def load_multilabel(name: str, data_dir: str | os.PathLike[str] | None = None) -> MultilabelSet:
     """Read ``multilabel/<name>.npz`` in `data_dir`, by default what TWOFOLD_DATA names."""
     check_choice("name", name, MULTILABEL_SETS)
-    path = data_folder(data_dir) / "multilabel" / f"{name}.npz"
+    folder = data_folder(data_dir)
+    path = folder / "multilabel" / f"{name}.npz"
     if not path.is_file():
-        raise FileNotFoundError(f"{name} is not there: put its file at {path}.")
+        raise FileNotFoundError(f"{name} is not there: {place_of(name, folder)}.")
     try:
         # Opened here, because np.load leaves a damaged file open.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:

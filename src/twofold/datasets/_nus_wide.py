@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import Literal, get_args
+from pathlib import Path
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.checks import check_choice
+from twofold.datasets._archives import archive_files
 from twofold.datasets._data_folder import data_folder
+from twofold.datasets._image_set import Part
 
-Part = Literal["train", "test"]
 ARCHIVE = "nus-wide-groundtruth.tar.xz"
+LABELS_FOLDER = "Groundtruth/TrainTestLabels"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,13 +55,12 @@ def load_nus_wide_labels(
     ending = f"_{part.capitalize()}.txt"
     columns = {
         name.removeprefix("Labels_").removesuffix(ending): _read_column(name, text)
-        for name, text in _label_files(folder)
-        if name.startswith("Labels_") and name.endswith(ending)
+        for name, text in _label_files(folder, ending)
     }
     if not columns:
         raise FileNotFoundError(
             f"NUS-WIDE's labels are not in {folder}: put {ARCHIVE} there, or the official "
-            f"Groundtruth/TrainTestLabels/Labels_<concept>{ending}."
+            f"{LABELS_FOLDER}/Labels_<concept>{ending}."
         )
     concepts = tuple(sorted(columns))
     lengths = {concept: columns[concept].size for concept in concepts}
@@ -73,22 +73,19 @@ def load_nus_wide_labels(
     return NusWideLabels(np.column_stack([columns[concept] for concept in concepts]), concepts)
 
 
-def _label_files(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of every label file, unpacked or in the archive."""
-    unpacked = sorted(folder.rglob("Labels_*.txt"))
-    for path in unpacked:
-        yield path.name, path.read_bytes()
+def _label_files(folder: Path, ending: str) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of every label file of a part, unpacked or in the archive."""
+    pattern = f"Labels_*{ending}"
+    # The places by name: to search all of the folder is to list 269,648 images.
+    for place in (folder / LABELS_FOLDER, folder / "TrainTestLabels", folder):
+        unpacked = sorted(place.glob(pattern))
+        if unpacked:
+            yield from ((path.name, path.read_bytes()) for path in unpacked)
+            return
     archive = folder / ARCHIVE
-    if unpacked or not archive.is_file():
-        return
-    try:
-        with tarfile.open(archive) as members:
-            for member in members:
-                content = members.extractfile(member)
-                if content is not None:
-                    yield PurePosixPath(member.name).name, content.read()
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise ValueError(f"{archive} cannot be read ({error}): get it again.") from error
+    if archive.is_file():
+        for path, content in archive_files(archive, lambda path: path.match(pattern)):
+            yield path.name, content
 
 
 def _read_column(name: str, text: bytes) -> NDArray[np.uint8]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.checks import check_choice, check_count
+from twofold._core.devices import resolve_device
 from twofold._core.random import RandomState, as_generator
 from twofold.estimators._embedding_learner import EmbeddingLearner
 from twofold.estimators._inputs import Relation, as_relation, check_features
@@ -194,7 +195,9 @@ class MetricLearner(EmbeddingLearner):
         rng = as_generator(self.random_state)
 
         self.dim_ = self._choose_dim(relation)
-        solution, linked = self._solve_targets(relation, config.device, rng)
+        is_dot = self.loss == "dot" and not isinstance(relation, TripletRelation)
+        self.metric_ = "dot" if is_dot else "euclidean"
+        solution, linked = self._place(relation, self.dim_, config.device, rng)
         targets, self._mean, self._scale = standardise_targets(solution.points[linked])
         fitted = fit_embedder(
             self.embedder,
@@ -209,11 +212,6 @@ class MetricLearner(EmbeddingLearner):
             checkpoint=checkpoint_path(self),
         )
         self.embedder_ = fitted.embedder
-        self.metric_ = (
-            "euclidean"
-            if self.loss == "contrastive" or isinstance(relation, TripletRelation)
-            else "dot"
-        )
         self.targets_ = np.where(linked[:, None], solution.points, np.float32(np.nan))
         self.timing_ = {"targets": solution.seconds, "regression": fitted.seconds}
         self.history_ = {"targets": solution.history.tolist()}
@@ -226,8 +224,18 @@ class MetricLearner(EmbeddingLearner):
         self._forget_threshold()
         return self
 
-    def _solve_targets(
-        self, relation: Relation, device: str, rng: np.random.Generator
+    def solve_targets(self, y: Any = None, *, relation: Relation | None = None) -> TargetSolution:
+        """Solve phase 1 alone, which needs no features: see `fit`, which then regresses to it."""
+        if (y is None) == (relation is None):
+            raise ValueError("Pass y or relation, one of the two.")
+        if relation is None:
+            relation = LabelRelation(y, grade=self._grade())
+        rng = as_generator(self.random_state)
+        device = resolve_device(self.device)
+        return self._place(relation, self._choose_dim(relation), device, rng)[0]
+
+    def _place(
+        self, relation: Relation, dim: int, device: str, rng: np.random.Generator
     ) -> tuple[TargetSolution, NDArray[np.bool_]]:
         """Solve phase 1; say which items it has placed, and did not just leave where they began."""
         if isinstance(relation, LabelRelation) and self.pairs == "sampled":
@@ -235,7 +243,7 @@ class MetricLearner(EmbeddingLearner):
         linked = relation.known if isinstance(relation, LabelRelation) else relation.linked
         solution = solve_targets(
             relation,
-            self.dim_,
+            dim,
             loss=self.loss,
             margin=self.margin,
             device=device,

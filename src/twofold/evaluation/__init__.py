@@ -1,6 +1,7 @@
 """How good points are: arrays in, numbers out."""
 
 from twofold.evaluation._knn import knn_accuracy, knn_jaccard
+from twofold.evaluation._neighbours import NeighbourMetric
 from twofold.evaluation._pairs import pair_auroc, pair_similarity
 from twofold.evaluation._retrieval import RetrievalScores, retrieval_scores
 from twofold.evaluation._thresholds import Calibration, Strategy, choose_threshold
@@ -8,6 +9,7 @@ from twofold.evaluation._verification import VerificationScores, verification_sc
 
 __all__ = [
     "Calibration",
+    "NeighbourMetric",
     "RetrievalScores",
     "Strategy",
     "VerificationScores",

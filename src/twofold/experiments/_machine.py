@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
+from twofold import __version__
+
+COMMIT = "TWOFOLD_COMMIT"
+"""The variable that names the state of the code where it lies without its history."""
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "torch")
 
 
@@ -28,6 +34,26 @@ def describe_machine() -> dict[str, str]:
         except PackageNotFoundError:
             facts[package] = "absent"
     return facts
+
+
+def describe_commit() -> str:
+    """Return the commit that is measured, with a plus if the package was changed since."""
+    named = os.environ.get(COMMIT)
+    if named:
+        return named
+    package = Path(__file__).parents[1]
+    try:
+        head = _git(package, "rev-parse", "--short", "HEAD")
+        return head + ("+" if _git(package, "status", "--porcelain", "--", ".") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return f"version {__version__}"
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    answer = subprocess.run(
+        ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True
+    )
+    return answer.stdout.strip()
 
 
 def _gpu() -> str | None:

@@ -166,7 +166,7 @@ def train_network(
     with (
         torch_seed(rng, config.device),
         fitting_threads(network, task, config.batch_size),
-        torch.backends.cudnn.flags(benchmark=True),  # tries its convolutions, takes the fastest
+        _fastest_convolutions(),
     ):
         kept = _open_checkpoint(checkpoint, network, task, config)
         done = Progress() if kept is None else kept.restore(trainer)
@@ -271,6 +271,17 @@ def _refuse_nan(loss: float, epoch: int) -> None:
             f"The loss became {loss} in epoch {epoch} of the regression. Lower learning_rate, or "
             "look for extreme values in X."
         )
+
+
+@contextmanager
+def _fastest_convolutions() -> Iterator[None]:
+    """Have cuDNN try its convolutions once for each shape, and take the fastest."""
+    before = torch.backends.cudnn.benchmark
+    torch.backends.cudnn.benchmark = True
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.benchmark = before
 
 
 @contextmanager

@@ -1,0 +1,76 @@
+"""Labelled items in batches: what a network loses on the points and labels of a batch."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from twofold.baselines._labelled_items import LabelledItems
+from twofold.regression import Features, flip_some
+
+
+class BatchLoss(Protocol):
+    """A loss of the items of a batch together, differentiated by torch."""
+
+    @property
+    def is_recordable(self) -> bool:
+        """Whether it is the same kernels every time, without waiting for the device."""
+
+    def __call__(self, points: Tensor, labels: Tensor) -> Tensor:
+        """Return the mean loss of a batch.
+
+        Parameters
+        ----------
+        points : Tensor of float32, shape (n, dim)
+            What the network gives.
+        labels : Tensor of int64, shape (n,), or of bool, shape (n, n_labels)
+            Class numbers, or the indicator matrix.
+        """
+
+
+class BatchTask:
+    """Labelled items, each once an epoch; their loss is that of the batch they are in.
+
+    Parameters
+    ----------
+    features : Features
+        Of all items.
+    labelled : LabelledItems
+        Those to learn from, with their labels.
+    loss : BatchLoss
+        Of a batch.
+    device : str
+        That trains; labels lie there.
+    flips : bool
+        Whether training images are mirrored at random.
+    """
+
+    def __init__(
+        self,
+        features: Features,
+        labelled: LabelledItems,
+        loss: BatchLoss,
+        device: str,
+        flips: bool = False,
+    ) -> None:
+        self.features = features
+        self.n_examples = len(labelled.items)
+        self.index_device = features.index_device
+        self.flips = flips
+        self.is_recordable = loss.is_recordable
+        self.batch_loss = loss
+        self._items = torch.from_numpy(labelled.items).to(self.index_device)
+        self._labels = torch.from_numpy(labelled.labels).to(device)
+
+    def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
+        """Return the mean loss on some examples."""
+        batch = self.features.rows(self._items[examples])
+        if self.flips and network.training:
+            batch = flip_some(batch)
+        points = network(batch).float()
+        labels = self._labels[examples.to(self._labels.device, non_blocking=True)]
+        # Half precision is for the network; differences of distances need all of it.
+        with torch.autocast(points.device.type, enabled=False):
+            return self.batch_loss(points, labels)

@@ -1,0 +1,74 @@
+"""What rivals without a network share: items are made flat, and embedded a block at a time."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from twofold.baselines._flat_features import dense_rows, flat_features
+from twofold.estimators import EmbeddingLearner
+from twofold.regression import RegressorEmbedder
+
+BLOCK_NUMBERS = 2**22
+"""Features that are made dense, and embedded, at a time."""
+
+
+class FlatLearner(EmbeddingLearner):
+    """An embedding of flat features, compared by Euclidean distance.
+
+    It takes vectors, images, sparse matrices and memory-mapped arrays.
+    """
+
+    embedder: Any = None  # there is none to choose
+    embedder_: RegressorEmbedder
+
+    @abstractmethod
+    def _embed(self, rows: NDArray[np.float64]) -> NDArray[np.floating[Any]]:
+        """Return the points of some rows, shape (n_rows, dim_)."""
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Return the embedding of `X`.
+
+        Parameters
+        ----------
+        X : array, memory-mapped array or sparse matrix, n_items rows
+            Features.
+
+        Returns
+        -------
+        points : ndarray of float32, shape (n_items, dim_)
+            To be compared by their Euclidean distance.
+        """
+        check_is_fitted(self)
+        X = flat_features(self, X, reset=False)
+        points = np.empty((X.shape[0], self.dim_), dtype=np.float32)
+        for rows in blocks(X):
+            points[rows] = self._embed(dense_rows(X, rows))
+        return points
+
+    def _keep(self, embedder: RegressorEmbedder, dim: int, began: float) -> None:
+        """Set what `EmbeddingLearner` asks of a fit."""
+        self.embedder_ = embedder
+        self.dim_ = dim
+        self.metric_ = "euclidean"
+        self._mean, self._scale = np.zeros(1, dtype=np.float32), 1.0  # its own coordinates
+        self.timing_ = {"training": time.perf_counter() - began}
+        self._forget_threshold()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.three_d_array = True
+        return tags
+
+
+def blocks(X: Any) -> list[slice]:
+    """Part the rows of `X` so that a part has at most about `BLOCK_NUMBERS` numbers."""
+    n_rows, n_features = X.shape
+    size = max(1, BLOCK_NUMBERS // max(1, n_features))
+    return [slice(first, first + size) for first in range(0, n_rows, size)]

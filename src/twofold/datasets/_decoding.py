@@ -1,0 +1,80 @@
+"""Image files to arrays of one size: decoded, scaled, and their centre taken, by pillow."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+DAMAGE = (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError)
+"""What pillow raises of a file that is no image, or no whole one."""
+
+CHUNK = 1024
+"""So many images at most wait, decoded, to be taken."""
+
+Preparation = Callable[[Image.Image], Image.Image]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFile:
+    """An image not yet decoded.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in its set.
+    content : Path or bytes
+        Where it lies, or what was read of it already.
+    place : Path
+        What an error calls it.
+    """
+
+    name: str
+    content: Path | bytes
+    place: Path
+
+
+def decode_all(files: Sequence[ImageFile], prepare: Preparation) -> Iterator[NDArray[np.uint8]]:
+    """Yield each file's image, shape (3, height, width), in order; pillow works in threads."""
+    with ThreadPoolExecutor() as threads:
+        for start in range(0, len(files), CHUNK):
+            chunk = files[start : start + CHUNK]
+            yield from threads.map(lambda file: decode(file, prepare), chunk)
+
+
+def decode(file: ImageFile, prepare: Preparation) -> NDArray[np.uint8]:
+    """Return one file's image as red, green and blue, shape (3, height, width)."""
+    opened = io.BytesIO(file.content) if isinstance(file.content, bytes) else file.content
+    try:
+        with Image.open(opened) as image:
+            prepared = prepare(image.convert("RGB"))
+    except DAMAGE as error:
+        raise ValueError(
+            f"{file.place} is no image that can be read ({error}): get it again, or take it out "
+            "of the set."
+        ) from error
+    return np.asarray(prepared, dtype=np.uint8).transpose(2, 0, 1)
+
+
+def scale_to_square(image: Image.Image, side: int) -> Image.Image:
+    """Scale both sides to `side`, bicubic, and smoothed first where that makes it smaller."""
+    return image.resize((side, side), Image.Resampling.BICUBIC)
+
+
+def scale_shorter_side(image: Image.Image, side: int) -> Image.Image:
+    """Scale the shorter side to `side`, the other in proportion."""
+    scale = side / min(image.size)
+    width, height = (max(side, round(scale * length)) for length in image.size)
+    return image.resize((width, height), Image.Resampling.BICUBIC)
+
+
+def central_square(image: Image.Image, side: int) -> Image.Image:
+    """Return the central `side` × `side` pixels; where the margin is odd, the left is smaller."""
+    left, top = ((length - side) // 2 for length in image.size)
+    return image.crop((left, top, left + side, top + side))

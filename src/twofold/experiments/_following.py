@@ -1,0 +1,127 @@
+"""A run is looked at while it trains: AUROC on test pairs, neighbours on the validation part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twofold.estimators import EmbeddingLearner
+from twofold.evaluation import (
+    NeighbourMetric,
+    knn_accuracy,
+    knn_jaccard,
+    pair_auroc,
+    pair_similarity,
+)
+from twofold.experiments._examples import Examples
+from twofold.experiments._paper import N_EVALUATIONS, N_NEIGHBOURS, Protocol
+from twofold.experiments._progress import Best, RunProgress
+from twofold.experiments._records import CurvePoint
+from twofold.regression import Epoch
+
+Embed = Callable[[Any], NDArray[np.float32]]
+Watcher = Callable[[int, int, float], Any]
+"""Called with the epoch, the number of epochs, and the AUROC of the moment."""
+
+
+class Follower:
+    """Looks at a learner at some of its epochs, and keeps what it saw.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        How neighbours are scored.
+    examples : Examples
+        Items and pairs.
+    learner : EmbeddingLearner
+        Whose metric compares points.
+    progress : RunProgress
+        Where what is seen goes.
+    watch : callable (epoch, n_epochs, auroc), optional
+        Told every time.
+    """
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        examples: Examples,
+        learner: EmbeddingLearner,
+        progress: RunProgress,
+        watch: Watcher | None = None,
+    ) -> None:
+        self.progress = progress
+        self._protocol = protocol
+        self._examples = examples
+        self._learner = learner
+        self._watch = watch
+        self._is_new = True
+
+    def follow(self, epoch: Epoch) -> None:
+        """Look at a network after an epoch, if it is one to look at."""
+        if self._is_new:
+            self.progress.forget_from(epoch.number)
+            self._is_new = False
+        if epoch.number in evaluated_epochs(epoch.n_epochs):
+            assert epoch.embed is not None
+            auroc = self.look(epoch.embed, epoch.number, epoch.seconds)
+            if self._watch is not None:
+                self._watch(epoch.number, epoch.n_epochs, auroc)
+
+    def look(self, embed: Embed, epoch: int | None, seconds: float) -> float:
+        """Note where a run stands; return its AUROC."""
+        test = embed(self._examples.test.features)
+        pairs = self._examples.test_pairs
+        similarity = pair_similarity(test, pairs.left, pairs.right, self._learner.metric_)
+        auroc = pair_auroc(pairs.similar, similarity)
+        fitted = embed(self._examples.fitted.features)
+        validation = embed(self._examples.validation.features)
+        score, metric = max(
+            (self._neighbours(fitted, validation, metric), metric)
+            for metric in self._protocol.neighbour_metrics
+        )
+        best = self.progress.best
+        is_best = best is None or score > best.validation
+        self.progress.note(
+            CurvePoint(epoch or 0, seconds, auroc, score),
+            Best(epoch, score, metric, fitted, test) if is_best else None,
+        )
+        return auroc
+
+    def _neighbours(
+        self,
+        fitted: NDArray[np.float32],
+        validation: NDArray[np.float32],
+        metric: NeighbourMetric,
+    ) -> float:
+        return neighbours_score(
+            self._protocol,
+            fitted,
+            self._examples.fitted.labels,
+            validation,
+            self._examples.validation.labels,
+            metric,
+        )
+
+
+def neighbours_score(
+    protocol: Protocol,
+    points: NDArray[np.float32],
+    labels: NDArray[Any],
+    test_points: NDArray[np.float32],
+    test_labels: NDArray[Any],
+    metric: NeighbourMetric,
+) -> float:
+    """Return the accuracy, or the Jaccard index, of the five nearest neighbours."""
+    score = knn_accuracy if protocol.score == "accuracy" else knn_jaccard
+    return score(points, labels, test_points, test_labels, k=N_NEIGHBOURS, metric=metric)
+
+
+def evaluated_epochs(n_epochs: int) -> frozenset[int]:
+    """Return the epochs to look at: dense at first, where a curve rises, and even in the end."""
+    rising = np.geomspace(1, n_epochs, N_EVALUATIONS // 2)
+    even = np.linspace(n_epochs / 2, n_epochs, N_EVALUATIONS // 2)
+    chosen = np.rint(np.concatenate([rising, even])).astype(int)
+    return frozenset(int(epoch) for epoch in chosen if epoch >= 1)

@@ -1,0 +1,157 @@
+"""`reproduce`: the paper's protocol on one set, a record a method and seed.
+
+A run that is done is not run again, one that was interrupted goes on where it was.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from twofold._core.checks import check_choice, check_count
+from twofold._core.devices import resolve_device
+from twofold.experiments._examples import draw_examples
+from twofold.experiments._gallery import gallery_of, write_gallery
+from twofold.experiments._methods import DEFAULT_METHODS, Method, choose_methods
+from twofold.experiments._paper import PROTOCOLS, Protocol
+from twofold.experiments._progress import RunProgress
+from twofold.experiments._records import RunRecord, read_record, record_path, write_record
+from twofold.experiments._run import configuration, run_method, run_phase_1
+from twofold.experiments._sets import ExperimentSet, open_set
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a reproduction: a method with a seed."""
+
+    method: Method
+    seed: int
+
+
+Watcher = Callable[[Run, int, int, float], Any]
+
+
+def reproduce(
+    name: str,
+    folder: str | os.PathLike[str],
+    *,
+    methods: Sequence[str] = DEFAULT_METHODS,
+    seeds: Sequence[int] = (0,),
+    epochs: int | None = None,
+    device: str = "auto",
+    data_dir: str | os.PathLike[str] | None = None,
+    watch: Watcher | None = None,
+) -> Iterator[RunRecord]:
+    """Run every method with every seed, and yield each record once it is written.
+
+    Parameters
+    ----------
+    name : str
+        One of `PROTOCOLS`.
+    folder : path
+        Gets the records, ``<name>/<method>-seed<seed>.json``.
+    methods : sequence of str
+        Of `METHODS`.
+    seeds : sequence of int
+        Of everything random.
+    epochs : int, optional
+        In place of the protocol's; epochs of pairs follow in proportion.
+    device : {"auto", "cpu", "cuda", "cuda:N"}
+        Where it runs.
+    data_dir : path, optional
+        Where the sets lie; by default what the variable TWOFOLD_DATA names.
+    watch : callable (run, epoch, n_epochs, auroc), optional
+        Called wherever a run is looked at.
+    """
+    check_choice("name", name, tuple(PROTOCOLS))
+    protocol = _with_epochs(PROTOCOLS[name], epochs)
+    chosen = choose_methods(methods, protocol)
+    place, where = Path(folder), resolve_device(device)
+    data = open_set(name, data_dir)
+    if data.is_phase_1_only:
+        yield from _phase_1(protocol, chosen, data, where, place)
+        return
+    for seed in seeds:
+        yield from _one_seed(protocol, chosen, data, seed, where, place, watch)
+
+
+def _one_seed(
+    protocol: Protocol,
+    methods: Sequence[Method],
+    data: ExperimentSet,
+    seed: int,
+    device: str,
+    folder: Path,
+    watch: Watcher | None,
+) -> Iterator[RunRecord]:
+    examples = draw_examples(data, seed)
+    for method in methods:
+        settings = configuration(protocol, method, examples.relation.n_items, seed)
+        path = record_path(folder, protocol.name, method.name, seed)
+        if path.exists():
+            yield _finished(path, settings)
+            continue
+        run = Run(method, seed)
+        progress = RunProgress(path.parent / f".{path.stem}", settings)
+        record, learner = run_method(
+            protocol, method, examples, seed, device, progress, _watched(watch, run)
+        )
+        gallery = gallery_of(protocol.name, method.name, seed, examples, learner, data.label_names)
+        if gallery is not None:
+            write_gallery(folder, gallery)
+        write_record(folder, record)
+        progress.remove()
+        yield record
+
+
+def _phase_1(
+    protocol: Protocol,
+    methods: Sequence[Method],
+    data: ExperimentSet,
+    device: str,
+    folder: Path,
+) -> Iterator[RunRecord]:
+    """Time phase 1 of the methods that have one."""
+    for method in methods:
+        if method.origin not in ("paper", "twofold"):
+            continue
+        path = record_path(folder, protocol.name, method.name, 0)
+        settings = configuration(protocol, method, len(data.train.labels), 0)
+        if path.exists():
+            yield _finished(path, settings)
+            continue
+        record = run_phase_1(protocol, method, data.train, device)
+        write_record(folder, record)
+        yield record
+
+
+def _finished(path: Path, settings: dict[str, Any]) -> RunRecord:
+    """Return the record of a run that is done, if it is this run."""
+    record = read_record(path)
+    if dict(record.configuration) != settings:
+        raise ValueError(
+            f"{path} was run with other settings: name another folder for the records, or remove "
+            "it to run it again."
+        )
+    return record
+
+
+def _with_epochs(protocol: Protocol, epochs: int | None) -> Protocol:
+    if epochs is None:
+        return protocol
+    n_epochs = check_count("epochs", epochs)
+    share = n_epochs / protocol.n_epochs
+    return replace(
+        protocol,
+        n_epochs=n_epochs,
+        n_pair_epochs=max(1, round(share * protocol.n_pair_epochs)),
+    )
+
+
+def _watched(watch: Watcher | None, run: Run) -> Callable[[int, int, float], Any] | None:
+    if watch is None:
+        return None
+    return lambda epoch, n_epochs, auroc: watch(run, epoch, n_epochs, auroc)

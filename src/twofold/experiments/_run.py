@@ -1,0 +1,177 @@
+"""One run: a method learns a set's training items and is scored on its test items.
+
+While it trains, its AUROC on test pairs is followed against seconds; a validation part of the
+training items, which it never learns from, chooses the epoch whose neighbours are scored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from twofold.estimators import EmbeddingLearner
+from twofold.evaluation import retrieval_scores
+from twofold.experiments._examples import Examples, empty_rows_unsaid
+from twofold.experiments._following import Follower, Watcher, neighbours_score
+from twofold.experiments._machine import describe_commit, describe_machine
+from twofold.experiments._methods import Method, Setting
+from twofold.experiments._paper import N_DISSIMILAR, N_SIMILAR, Protocol
+from twofold.experiments._phase_1 import mean_seconds, time_phase_1
+from twofold.experiments._progress import RunProgress
+from twofold.experiments._records import CurvePoint, RunRecord, Scores
+from twofold.experiments._sets import Part
+
+RETRIEVAL = ("recall_at_1", "recall_at_5", "recall_at_10", "r_precision", "map_at_r")
+NOT_OF_A_RUN = ("callback", "checkpoint", "device", "verbose")
+"""Parameters of a learner that do not change what it learns."""
+
+
+def run_method(
+    protocol: Protocol,
+    method: Method,
+    examples: Examples,
+    seed: int,
+    device: str,
+    progress: RunProgress,
+    watch: Watcher | None = None,
+) -> tuple[RunRecord, EmbeddingLearner]:
+    """Fit one method, and return its record and what it has learnt.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        Of the set.
+    method : Method
+        What is fitted.
+    examples : Examples
+        Items and pairs of the seed.
+    seed : int
+        Of everything random.
+    device : str
+        "cpu", "cuda" or "cuda:N".
+    progress : RunProgress
+        Where the run is kept while it goes on; one that was interrupted is taken up.
+    watch : callable (epoch, n_epochs, auroc), optional
+        Called wherever the run is looked at.
+    """
+    n_items = examples.relation.n_items
+    # First, so that what follows is not timed while Numba compiles.
+    timed = time_phase_1(protocol, method, examples.fitted.labels, device)
+    learner = method.make(Setting(protocol, n_items, seed, device, progress.checkpoint))
+    follower = Follower(protocol, examples, learner, progress, watch)
+    has_epochs = "callback" in learner.get_params(deep=False)
+    if has_epochs:
+        learner.set_params(callback=follower.follow)
+    _fit(learner, method, examples)
+    targets = learner.timing_.get("targets", 0.0)
+    training = sum(learner.timing_.values()) - targets
+    if not has_epochs:
+        follower.look(learner.transform, None, training)
+    record = RunRecord(
+        data_set=protocol.name,
+        method=method.name,
+        seed=seed,
+        configuration=configuration(protocol, method, n_items, seed),
+        data=examples.describe(),
+        seconds={"targets": targets, "training": training},
+        targets_seconds=timed,
+        curve=tuple(_counting_in(targets, point) for point in progress.curve),
+        scores=_scores(protocol, examples, learner, progress),
+        **_circumstances(protocol, device),
+    )
+    return record, learner
+
+
+def run_phase_1(protocol: Protocol, method: Method, train: Part, device: str) -> RunRecord:
+    """Time phase 1 alone, where there is nothing to regress from."""
+    n_items, n_labels = train.labels.shape
+    timed = time_phase_1(protocol, method, train.labels, device)
+    return RunRecord(
+        data_set=protocol.name,
+        method=method.name,
+        seed=0,
+        configuration=configuration(protocol, method, n_items, 0),
+        data={
+            "n_train": n_items,
+            "n_validation": 0,
+            "n_test": 0,
+            "n_labels": n_labels,
+            "n_pairs": (N_SIMILAR + N_DISSIMILAR) * n_items,
+            "n_without_label": int((~train.labels.any(axis=1)).sum()),
+        },
+        seconds={"targets": mean_seconds(timed), "training": 0.0},
+        targets_seconds=timed,
+        **_circumstances(protocol, device),
+    )
+
+
+def configuration(protocol: Protocol, method: Method, n_items: int, seed: int) -> dict[str, Any]:
+    """Return what makes a run this run and no other, as JSON takes it."""
+    described = asdict(protocol)
+    described.pop("paper")
+    learner = method.make(Setting(protocol, n_items, seed, "auto"))
+    parameters = {
+        name: value
+        for name, value in learner.get_params(deep=False).items()
+        if name not in NOT_OF_A_RUN
+    }
+    whole = {"protocol": described, "learner": type(learner).__name__, "parameters": parameters}
+    return json.loads(json.dumps(whole))  # type: ignore[no-any-return]
+
+
+def _fit(learner: EmbeddingLearner, method: Method, examples: Examples) -> None:
+    fitted = examples.fitted
+    with empty_rows_unsaid():
+        if method.learns_from == "pairs":
+            learner.fit(fitted.features, relation=examples.pairs)
+        else:
+            learner.fit(fitted.features, fitted.labels)
+
+
+def _circumstances(protocol: Protocol, device: str) -> dict[str, Any]:
+    return {
+        "score": protocol.score,
+        "measured": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "commit": describe_commit(),
+        "machine": describe_machine(),
+        "device": device,
+    }
+
+
+def _counting_in(targets: float, point: CurvePoint) -> CurvePoint:
+    return CurvePoint(point.epoch, point.seconds + targets, point.auroc, point.validation)
+
+
+def _scores(
+    protocol: Protocol, examples: Examples, learner: EmbeddingLearner, progress: RunProgress
+) -> Scores:
+    best = progress.best
+    assert best is not None
+    return Scores(
+        auroc=progress.curve[-1].auroc,
+        neighbours=neighbours_score(
+            protocol,
+            best.fitted_points,
+            examples.fitted.labels,
+            best.test_points,
+            examples.test.labels,
+            best.metric,
+        ),
+        neighbour_metric=best.metric,
+        epoch=best.epoch,
+        validation=best.validation,
+        retrieval=_retrieval(examples, learner),
+    )
+
+
+def _retrieval(examples: Examples, learner: EmbeddingLearner) -> Mapping[str, float]:
+    with empty_rows_unsaid():
+        found = retrieval_scores(
+            learner.transform(examples.test.features),
+            examples.test.labels,
+            metric=learner.metric_,
+        )
+    return {name: getattr(found, name) for name in RETRIEVAL}

@@ -1,0 +1,192 @@
+"""The report's contents, whatever they are written in: sections of sentences and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from twofold.experiments import RunRecord
+from twofold.report._sentences import (
+    Fact,
+    facts,
+    headline,
+    phase_1_only_sentence,
+    standing_sentences,
+)
+from twofold.report._summaries import RunGroup, summarise
+from twofold.report._tables import (
+    Table,
+    arrival_tables,
+    overview_tables,
+    phase_1_tables,
+    result_table,
+)
+from twofold.report._titles import (
+    ORIGINS,
+    method_explanation,
+    method_order,
+    method_origin,
+    method_title,
+    set_title,
+)
+
+TITLE = "Fast metric learning, run again"
+NUS_WIDE = "nuswide"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the report.
+
+    Attributes
+    ----------
+    anchor, title : str
+        Where links lead, and its heading.
+    paragraphs : tuple of str
+        Before its tables.
+    tables : tuple of Table
+        Its figures.
+    """
+
+    anchor: str
+    title: str
+    paragraphs: tuple[str, ...]
+    tables: tuple[Table, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MethodList:
+    """Methods of one origin: titles with explanations."""
+
+    title: str
+    methods: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """All that a report says; a section is None where there is nothing to say.
+
+    Attributes
+    ----------
+    headline, facts : str, tuple of Fact
+        What the records show, and the figures to be seen first.
+    groups : tuple of RunGroup
+        What curves are drawn of.
+    phase_1, results, arrivals, multilabel, nus_wide : Section or None
+        The tables.
+    methods : tuple of MethodList
+        What the methods are.
+    """
+
+    headline: str
+    facts: tuple[Fact, ...]
+    groups: tuple[RunGroup, ...]
+    phase_1: Section | None
+    results: Section | None
+    arrivals: Section | None
+    multilabel: Section | None
+    nus_wide: Section | None
+    methods: tuple[MethodList, ...]
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The sections there are, in their order."""
+        every = (self.phase_1, self.results, self.arrivals, self.multilabel, self.nus_wide)
+        return tuple(section for section in every if section is not None)
+
+
+def contents(records: Iterable[RunRecord]) -> Contents:
+    """Return what some records have to say; their order makes no difference."""
+    groups = summarise(records)
+    if not groups:
+        raise ValueError("There is no run record to report on: give at least one.")
+    return Contents(
+        headline=headline(groups),
+        facts=facts(groups),
+        groups=groups,
+        phase_1=_phase_1(groups),
+        results=_results(groups),
+        arrivals=_arrivals(groups),
+        multilabel=_multilabel(groups),
+        nus_wide=_nus_wide(groups),
+        methods=_methods(groups),
+    )
+
+
+def _phase_1(groups: Sequence[RunGroup]) -> Section | None:
+    tables = phase_1_tables(groups)
+    text = (
+        "Every item gets its target vector from the relation alone. The seconds are of the "
+        "sampling of pairs and of solving for the targets; the paper's were measured on one thread "
+        "of an i7-4770, ours on the machine under each table. Twofold's exact solution takes "
+        "all that the labels say, without sampling, and has no counterpart in the paper."
+    )
+    return Section("phase-1", "Phase 1: targets", (text,), tables) if tables else None
+
+
+def _results(groups: Sequence[RunGroup]) -> Section | None:
+    tables = tuple(result_table(g) for g in groups if g.scored and g.data_set != NUS_WIDE)
+    return (
+        Section("results", "Five nearest neighbours", _results_text(), tables) if tables else None
+    )
+
+
+def _results_text() -> tuple[str, ...]:
+    return (
+        "Mean ± standard deviation over seeds. AUROC is of pairs of test items at the end of "
+        "training, MAP@R of retrieval among the test items; the neighbours' score is at the epoch "
+        "that a validation part chose, by Euclidean distance unless another nearness is named. "
+        "Seconds are of both phases, without evaluation. The best of each column is bold; "
+        "▲ ours is better than the paper's figure, ▼ worse, = the same to its three decimals.",
+    )
+
+
+def _arrivals(groups: Sequence[RunGroup]) -> Section | None:
+    tables = arrival_tables(groups)
+    text = (
+        "When the mean curve of each method is first as high as the Siamese network's is in the "
+        "end, looked up at the epochs that were evaluated. The time is given as a share of the "
+        "Siamese network's whole training and, which is fairer to it, of the time at which it "
+        "was first as good itself. The last column takes each seed beside the Siamese network "
+        "of the same seed, and is the geometric mean of the shares."
+    )
+    title = "Time to the Siamese network's AUROC"
+    return Section("arrivals", title, (text,), tables) if tables else None
+
+
+def _multilabel(groups: Sequence[RunGroup]) -> Section | None:
+    those = [group for group in groups if group.score == "jaccard" and group.scored]
+    if not those:
+        return None
+    text = (
+        "Items with several labels are alike if they have at least one in common. Rivals here are "
+        "the paper's methods and those it is compared with. Mean ± standard deviation over seeds."
+    )
+    tables = (*overview_tables(those, "auroc"), *overview_tables(those, "neighbours"))
+    return Section("multi-label", "Several labels", (text, *standing_sentences(those)), tables)
+
+
+def _nus_wide(groups: Sequence[RunGroup]) -> Section | None:
+    those = [group for group in groups if group.data_set == NUS_WIDE]
+    if not those:
+        return None
+    scored = tuple(result_table(group) for group in those if group.scored)
+    title = set_title(NUS_WIDE)
+    if scored:
+        return Section("nus-wide", title, ("Run whole, with its images.", *_results_text()), scored)
+    text = (
+        "The images of NUS-WIDE cannot be redistributed and were not at hand. So phase 1 runs on "
+        "its real labels at full size, and the regression chapter runs on the multi-label sets "
+        "that come with features. `twofold reproduce nuswide` runs it all for whoever has the "
+        "images."
+    )
+    return Section("nus-wide", title, (text, *filter(None, map(phase_1_only_sentence, those))))
+
+
+def _methods(groups: Sequence[RunGroup]) -> tuple[MethodList, ...]:
+    names = sorted({s.method for group in groups for s in group.methods}, key=method_order)
+    return tuple(
+        MethodList(title, tuple((method_title(n), method_explanation(n)) for n in those))
+        for origin, title in ORIGINS.items()
+        if (those := [name for name in names if method_origin(name) == origin])
+    )

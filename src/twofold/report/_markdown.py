@@ -1,0 +1,63 @@
+"""The report's tables as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from twofold.experiments import RunRecord
+from twofold.report._contents import TITLE, MethodList, Section, contents
+from twofold.report._tables import Cell, RowGroup, Table
+from twofold.report._wording import with_spread
+
+
+def paper_tables(records: Iterable[RunRecord]) -> str:
+    """Return the report of some records as Markdown: its sentences and tables, no figures."""
+    whole = contents(records)
+    parts = [
+        f"# {TITLE}",
+        whole.headline,
+        *(_section(section) for section in whole.sections),
+        "## The methods",
+        *(_methods(those) for those in whole.methods),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(section: Section) -> str:
+    return "\n\n".join([f"## {section.title}", *section.paragraphs, *map(_table, section.tables)])
+
+
+def _table(table: Table) -> str:
+    headings = _line("method", *table.columns)
+    lines = [
+        headings,
+        _line("---", *("---:" for _ in table.columns)),
+        *(line for group in table.groups for line in _rows(group, len(table.columns))),
+    ]
+    return "\n\n".join([f"### {table.title}", "\n".join(lines), table.measured, *table.notes])
+
+
+def _rows(group: RowGroup, n_columns: int) -> list[str]:
+    heading = " – ".join(filter(None, [f"*{group.title}*", group.note]))
+    return [
+        *([_line(heading, *[""] * n_columns)] if group.title else []),
+        *(_line(_with_note(row.title, row.note), *map(_cell, row.cells)) for row in group.rows),
+    ]
+
+
+def _cell(cell: Cell) -> str:
+    text = f"**{cell.text}**" if cell.is_best else cell.text
+    return _with_note(f"{with_spread(text, cell.spread)} {cell.mark}".strip(), cell.note)
+
+
+def _with_note(text: str, note: str) -> str:
+    return f"{text} ({note})" if note else text
+
+
+def _line(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _methods(those: MethodList) -> str:
+    lines = [f"- **{title}**: {explanation}" for title, explanation in those.methods]
+    return "\n".join([f"### {those.title}\n", *lines])

@@ -1,0 +1,115 @@
+"""The report's page: a pure function of run records and galleries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup, escape
+
+from twofold.experiments import Gallery, RunRecord
+from twofold.report import _wording as wording
+from twofold.report._captions import measured_on, notes_on_spread
+from twofold.report._contents import TITLE, contents
+from twofold.report._curve_figure import Line, curve_figure, line_of
+from twofold.report._gallery import shown_galleries
+from twofold.report._summaries import RunGroup
+from twofold.report._titles import method_title, set_title
+
+
+@dataclass(frozen=True, slots=True)
+class LegendEntry:
+    """A line of a figure: how it is drawn, whose it is, where it ends."""
+
+    line: Line
+    title: str
+    final: str
+
+
+@dataclass(frozen=True, slots=True)
+class CurveFigure:
+    """AUROC against seconds of one set and machine, with what stands under it."""
+
+    title: str
+    machine: str
+    svg: str
+    legend: tuple[LegendEntry, ...]
+    measured: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownGallery:
+    """A gallery as a page words it."""
+
+    title: str
+    method: str
+    seed: int
+    gallery: Gallery
+
+
+def paper_page(records: Iterable[RunRecord], galleries: Iterable[Gallery] = ()) -> str:
+    """Return the report as HTML that needs nothing beside itself.
+
+    Parameters
+    ----------
+    records : iterable of RunRecord
+        All runs, in any order.
+    galleries : iterable of Gallery
+        Of image sets; without any there is no gallery.
+    """
+    environment = Environment(
+        loader=PackageLoader("twofold.report"),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["with_code"] = with_code
+    whole = contents(records)
+    return environment.get_template("paper.html.j2").render(
+        title=TITLE,
+        whole=whole,
+        curves=curve_figures(whole.groups),
+        galleries=[
+            ShownGallery(
+                set_title(gallery.data_set), method_title(gallery.method), gallery.seed, gallery
+            )
+            for gallery in shown_galleries(galleries)
+        ],
+    )
+
+
+def with_code(text: str) -> Markup:
+    """Return text for HTML, with what stands between backticks as code."""
+    parts = [escape(part) for part in text.split("`")]
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if number % 2 else part
+        for number, part in enumerate(parts)
+    )
+
+
+def curve_figures(groups: Sequence[RunGroup]) -> tuple[CurveFigure, ...]:
+    """Return a figure for every set and machine with a curve to draw."""
+    return tuple(
+        _curve_figure(group, f"curve-{number}")
+        for number, group in enumerate(groups)
+        if any(s.curve is not None and len(s.curve.epochs) > 1 for s in group.methods)
+    )
+
+
+def _curve_figure(group: RunGroup, name: str) -> CurveFigure:
+    curves = {s.method: s.curve for s in group.methods if s.curve is not None}
+    finals = {method: wording.score(curve.auroc[-1]) for method, curve in curves.items()}
+    ends = ", ".join(f"{method_title(method)} {final}" for method, final in finals.items())
+    title = set_title(group.data_set)
+    label = f"AUROC against seconds of training on {title}; final AUROC: {ends}"
+    return CurveFigure(
+        title,
+        group.machine.short,
+        curve_figure(curves, label, name),
+        tuple(LegendEntry(line_of(m), method_title(m), final) for m, final in finals.items()),
+        measured_on([group]),
+        notes_on_spread([group]),
+    )

@@ -1,0 +1,206 @@
+"""Sentences whose figures come from the records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from twofold.report import _wording as wording
+from twofold.report._arrivals import Arrival, arrivals, siamese_finish
+from twofold.report._standings import Standing, standings
+from twofold.report._summaries import MethodSummary, RunGroup, paper_seconds
+from twofold.report._tables import by_machine
+from twofold.report._titles import SCORES, method_title, set_title
+
+LEADING = "fml-c"
+"""The method that the headline follows: the paper's first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A figure to be seen first, and what it is."""
+
+    figure: str
+    text: str
+
+
+def headline(groups: Sequence[RunGroup]) -> str:
+    """Return what the records show, in one paragraph."""
+    chosen = leading_groups(groups)
+    sentences = [
+        _phase_1_sentence(groups),
+        *(_set_sentence(group) for group in chosen if group.score == "accuracy"),
+        _standing_summary([group for group in chosen if group.score == "jaccard"]),
+    ]
+    return " ".join(filter(None, sentences)) or "These records hold no figures to sum up."
+
+
+def facts(groups: Sequence[RunGroup]) -> tuple[Fact, ...]:
+    """Return up to three figures: phase 1, time to the Siamese network's level, neighbours."""
+    single = [g for g in leading_groups(groups) if g.score == "accuracy" and g.find(LEADING)]
+    found = [_phase_1_fact(groups)]
+    if single:
+        found += [_arrival_fact(single[0]), _neighbours_fact(single[0])]
+    return tuple(fact for fact in found if fact is not None)
+
+
+def leading_groups(groups: Sequence[RunGroup]) -> list[RunGroup]:
+    """Return one group a set: the machine with the most runs."""
+    chosen: dict[str, RunGroup] = {}
+    for group in groups:
+        before = chosen.setdefault(group.data_set, group)
+        if len(group.records) > len(before.records):
+            chosen[group.data_set] = group
+    return list(chosen.values())
+
+
+def standing_sentences(groups: Sequence[RunGroup]) -> tuple[str, ...]:
+    """Return where Twofold is ahead of every rival, and where not, by each score and machine."""
+    several = len(by_machine(groups)) > 1
+    return tuple(
+        _standing_sentence(found, name, machine.short if several else "")
+        for machine, there in by_machine(groups)
+        for found, name in (
+            (standings(there, "auroc"), "AUROC"),
+            (standings(there, "neighbours"), SCORES["jaccard"]),
+        )
+        if found
+    )
+
+
+def phase_1_only_sentence(group: RunGroup) -> str:
+    """Return the seconds of phase 1 where there is nothing else."""
+    times = [
+        f"{method_title(s.method)} "
+        f"{wording.with_spread(*wording.seconds_interval(s.targets_seconds))} s{_paper(s)}"
+        for s in group.methods
+        if s.targets_seconds is not None
+    ]
+    return f"On {group.machine.short}: {wording.listing(times)}." if times else ""
+
+
+def _paper(summary: MethodSummary) -> str:
+    figure = paper_seconds(summary.records[0].data_set, summary.method)
+    return "" if figure is None else f" (the paper: {figure:.2f} s)"
+
+
+def _speed_ups(groups: Sequence[RunGroup]) -> list[MethodSummary]:
+    return [s for group in groups for s in group.methods if s.speed_up is not None]
+
+
+def _phase_1_sentence(groups: Sequence[RunGroup]) -> str:
+    """Return the range of speed-ups on every machine."""
+    parts = []
+    for machine, there in by_machine(groups):
+        found = _speed_ups(there)
+        if found:
+            n_sets = len({s.records[0].data_set for s in found})
+            slowest, fastest = _extremes(found)
+            span = slowest if slowest == fastest else f"{slowest} to {fastest}"
+            sets = f"{n_sets} {'sets' if n_sets > 1 else 'set'}"
+            parts.append(f"{span} times as fast on {machine.short}, {sets}")
+    return f"Against the paper's seconds phase 1 is {'; '.join(parts)}." if parts else ""
+
+
+def _extremes(found: Sequence[MethodSummary]) -> tuple[str, str]:
+    values = [s.speed_up for s in found if s.speed_up is not None]
+    return wording.times(min(values)), wording.times(max(values))
+
+
+def _set_sentence(group: RunGroup) -> str:
+    """Return how soon and how well the leading method learns one set."""
+    summary = group.find(LEADING)
+    if summary is None or summary.neighbours is None:
+        return ""
+    name = method_title(LEADING)
+    neighbours = f"{SCORES[group.score]} {summary.neighbours.mean:.3f}"
+    if summary.comparison is not None:
+        neighbours += f" (the paper: {summary.comparison.paper:.3f})"
+    arrival, finish = _leading_arrival(group), siamese_finish(group)
+    where = f"On {set_title(group.data_set)}"
+    if arrival is None or finish is None:
+        return f"{where} {name} comes to a {neighbours}."
+    if arrival.of_whole is None:
+        return (
+            f"{where} {name} does not reach the Siamese network's final AUROC "
+            f"({wording.score(arrival.best)} against {wording.score(finish.auroc)}); {neighbours}."
+        )
+    return (
+        f"{where} {name} reaches the Siamese network's final AUROC in "
+        f"{wording.share(arrival.of_whole)} of its training time; {neighbours}."
+    )
+
+
+def _leading_arrival(group: RunGroup) -> Arrival | None:
+    return next((a for a in arrivals(group) if a.method == LEADING), None)
+
+
+def _standing_summary(groups: Sequence[RunGroup]) -> str:
+    auroc, neighbours = standings(groups, "auroc"), standings(groups, "neighbours")
+    if not auroc or not neighbours:
+        return ""
+    ahead = [sum(standing.lead > 0 for standing in found) for found in (auroc, neighbours)]
+    return (
+        f"Of {len(auroc)} {'sets' if len(auroc) > 1 else 'set'} with several labels an item "
+        f"Twofold is ahead of every rival on {ahead[0]} by AUROC and on {ahead[1]} by "
+        f"{SCORES['jaccard']}."
+    )
+
+
+def _standing_sentence(found: Sequence[Standing], name: str, where: str) -> str:
+    kinds = (
+        ("ahead of every rival on", [s for s in found if s.lead > 0]),
+        ("level with the best rival on", [s for s in found if s.lead == 0]),
+        ("behind on", [s for s in found if s.lead < 0]),
+    )
+    parts = [
+        f"{words} {wording.listing([_standing(s) for s in those])}"
+        for words, those in kinds
+        if those
+    ]
+    place = f" on {where}" if where else ""
+    return f"By {name}{place} Twofold is {'; '.join(parts)}."
+
+
+def _standing(standing: Standing) -> str:
+    return (
+        f"{set_title(standing.data_set)} ({wording.score(standing.ours)}, "
+        f"{method_title(standing.rival)} {wording.score(standing.best)})"
+    )
+
+
+def _phase_1_fact(groups: Sequence[RunGroup]) -> Fact | None:
+    found = _speed_ups(groups)
+    if not found:
+        return None
+    slowest, fastest = _extremes(found)
+    figure = f"{slowest}×" if slowest == fastest else f"{slowest}–{fastest}×"
+    return Fact(
+        figure,
+        "the speed of phase 1 in the paper, over sets and machines, sampling of pairs counted in",
+    )
+
+
+def _arrival_fact(group: RunGroup) -> Fact | None:
+    arrival = _leading_arrival(group)
+    if arrival is None:
+        return None
+    name, where = method_title(LEADING), set_title(group.data_set)
+    if arrival.of_whole is None:
+        return Fact("not reached", f"the Siamese network's final AUROC, by {name} on {where}")
+    return Fact(
+        wording.share(arrival.of_whole),
+        f"of the Siamese network's training time, and {name} is where it ends by AUROC, on {where}",
+    )
+
+
+def _neighbours_fact(group: RunGroup) -> Fact | None:
+    summary = group.find(LEADING)
+    if summary is None or summary.neighbours is None:
+        return None
+    paper = summary.comparison
+    beside = "" if paper is None else f"; {paper.paper:.3f} in the paper"
+    return Fact(
+        f"{summary.neighbours.mean:.3f}",
+        f"{SCORES[group.score]} of {method_title(LEADING)} on {set_title(group.data_set)}{beside}",
+    )

@@ -1,0 +1,65 @@
+"""On a GPU: batch losses that say they can be recorded train as they do step by step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from twofold.baselines._batch_loss_learner import BatchLossLearner
+from twofold.baselines._batch_task import BatchTask
+from twofold.baselines._classifier import BinaryCrossEntropy, CrossEntropy
+from twofold.baselines._labelled_items import LabelledItems
+from twofold.baselines._nonlinear_nca import NeighbourhoodLoss
+from twofold.regression import TrainingConfig, open_features, train_network
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
+]
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((500, 8)).astype(np.float32)
+CLASSES = (X[:, 0] > 0) + 2 * (X[:, 1] > 0).astype(np.int64)
+LABELS = X[:, :4] > 0
+LOSSES = {
+    "log": (NeighbourhoodLoss("log"), CLASSES),
+    "expected": (NeighbourhoodLoss("expected"), CLASSES),
+    "log, several labels": (NeighbourhoodLoss("log"), LABELS),
+    "cross-entropy": (CrossEntropy(), CLASSES),
+    "binary cross-entropy": (BinaryCrossEntropy(), LABELS),
+}
+
+
+def a_network() -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 4))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_recorded_steps_give_what_eager_ones_give(name):
+    loss, labels = LOSSES[name]
+    assert loss.is_recordable
+    config = TrainingConfig(max_epochs=4, batch_size=32, learning_rate=1e-3, device="cuda")
+    losses = []
+    for may_record in (True, False):
+        labelled = LabelledItems(np.arange(500), labels)
+        task = BatchTask(open_features(X, "cuda"), labelled, loss, "cuda")
+        setting = replace(config, may_record=may_record)
+        network = a_network().to("cuda")
+        losses.append(train_network(network, task, setting, np.random.default_rng(1)).loss)
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-2)
+    assert losses[0][-1] < losses[0][0]
+
+
+@pytest.mark.parametrize("loss", ["supcon", "proxy-anchor", "multi-similarity", "triplet"])
+def test_losses_that_wait_for_the_device_train_on_it_as_on_a_cpu(loss):
+    scores = []
+    for device in ("cpu", "cuda"):
+        learner = BatchLossLearner(4, loss=loss, max_epochs=15, random_state=0, device=device)
+        learner.set_params(validation_fraction=0.1).fit(X, CLASSES)
+        scores.append(learner.score(X, CLASSES))
+    assert scores[1] == pytest.approx(scores[0], abs=0.03)
+    assert scores[1] > 0.8
