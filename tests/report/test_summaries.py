@@ -107,8 +107,14 @@ def test_sets_and_methods_stand_in_the_order_of_the_protocols_whatever_the_recor
 
 
 def test_a_run_that_stands_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match="fml-c on mnist with seed 0 stands twice .* NVIDIA H200"):
+    with pytest.raises(ValueError, match=r"fml-c on mnist with seed 0 stands twice .* NVIDIA H200"):
         summarise([record("mnist", "fml-c"), record("mnist", "fml-c", neighbours=0.9)])
+
+
+def test_seeds_that_were_run_by_different_protocols_are_refused() -> None:
+    shorter = record("mnist", "fml-c", 1, configuration={"protocol": {"n_epochs": 3}})
+    with pytest.raises(ValueError, match="by another protocol with seed 1 than with seed 0"):
+        summarise([record("mnist", "fml-c"), shorter])
 
 
 def test_time_to_the_siamese_network_s_final_auroc() -> None:

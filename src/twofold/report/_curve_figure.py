@@ -158,11 +158,11 @@ def _inline_svg(figure: Figure, label: str, name: str) -> str:
     figure.savefig(buffer, format="svg", metadata=nothing, transparent=True)
     text = buffer.getvalue()
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text[text.index("<svg") :], flags=re.DOTALL)
-    used = set(re.findall(r"#([\w-]+)[\"')]", text))
+    used = set(re.findall(r"#([\w.-]+)[\"')]", text))
 
     def renamed(found: re.Match[str]) -> str:
         return f' id="{name}-{found[1]}"' if found[1] in used else ""
 
-    text = re.sub(r' id="([\w-]+)"', renamed, text)
+    text = re.sub(r' id="([\w.-]+)"', renamed, text)
     text = re.sub(r"(\(#|href=\"#)", rf"\g<1>{name}-", text)
     return text.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1)

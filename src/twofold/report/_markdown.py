@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from twofold.experiments import RunRecord
 from twofold.report._contents import TITLE, MethodList, Section, contents
-from twofold.report._tables import Cell, RowGroup, Table
+from twofold.report._table import Cell, RowGroup, Table
 from twofold.report._wording import with_spread
 
 

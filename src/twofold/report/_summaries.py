@@ -270,11 +270,18 @@ def _method_summary(unordered: Sequence[RunRecord]) -> MethodSummary:
 
 
 def _check_seeds(records: Sequence[RunRecord]) -> None:
+    """Refuse a seed that stands twice, and seeds that were run by different protocols."""
     for earlier, later in pairwise(records):
         if earlier.seed == later.seed:
             raise ValueError(
                 f"{later.method} on {later.data_set} with seed {later.seed} stands twice among the "
                 f"records of {machine_of(later).short}: keep one of them."
+            )
+        if earlier.configuration.get("protocol") != later.configuration.get("protocol"):
+            raise ValueError(
+                f"{later.method} on {later.data_set} was run by another protocol with seed "
+                f"{later.seed} than with seed {earlier.seed}: they have no mean in common; run one "
+                "of them again."
             )
 
 

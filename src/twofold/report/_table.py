@@ -1,0 +1,95 @@
+"""A table as data: what stands in it, whatever it is written in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from twofold.report._standings import OURS
+from twofold.report._titles import method_title
+from twofold.report._wording import MISSING
+
+Verdict = Literal["better", "worse", "equal"]
+MARKS: dict[Verdict, str] = {"better": "▲", "worse": "▼", "equal": "="}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One figure.
+
+    Attributes
+    ----------
+    text : str
+        As it reads.
+    spread : str
+        What stands after ±, if anything.
+    is_best : bool
+        Whether nothing in its column is better.
+    note : str
+        Small, below it.
+    verdict, difference : str, optional
+        Whether ours is better than this figure of the paper's, and by how much.
+    """
+
+    text: str = MISSING
+    spread: str = ""
+    is_best: bool = False
+    note: str = ""
+    verdict: Verdict | None = None
+    difference: str = ""
+
+    @property
+    def mark(self) -> str:
+        """The verdict without words or colour."""
+        return "" if self.verdict is None else f"{MARKS[self.verdict]} {self.difference}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A method: its name, a small note below it, its figures."""
+
+    method: str
+    cells: tuple[Cell, ...]
+    note: str = ""
+
+    @property
+    def title(self) -> str:
+        """The method as a reader knows it."""
+        return method_title(self.method)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is Twofold's."""
+        return self.method == OURS
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Rows that belong together, with a heading unless they are the whole table."""
+
+    rows: tuple[Row, ...]
+    title: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of methods.
+
+    Attributes
+    ----------
+    title : str
+        Above it.
+    columns : tuple of str
+        Headings of the cells.
+    groups : tuple of RowGroup
+        Its rows.
+    measured, notes : str, tuple of str
+        Under it: machine, versions, seeds and items; what else must be known.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    groups: tuple[RowGroup, ...]
+    measured: str
+    notes: tuple[str, ...] = ()
