@@ -88,6 +88,16 @@ def test_another_training_does_not_take_it_up(change, tmp_path):
         learner.set_params(callback=None, **change).fit(X, Y)
 
 
+def test_another_method_does_not_take_it_up(tmp_path):
+    learner = SiameseLearner(
+        2, max_epochs=3, random_state=0, device="cpu", checkpoint=tmp_path / "training"
+    )
+    with pytest.raises(BreakOffError):
+        learner.set_params(callback=break_off(2)).fit(X, Y)
+    with pytest.raises(ValueError, match="holds another training"):
+        learner.set_params(callback=None, loss="cosine").fit(X, Y)
+
+
 @pytest.mark.parametrize("content", [b"", b"not a checkpoint at all"])
 def test_a_damaged_file_is_refused(content, tmp_path):
     path = tmp_path / "training"

@@ -11,33 +11,13 @@ from numpy.typing import NDArray
 from torch import nn
 
 from twofold._core.checks import check_choice, check_count
-from twofold._core.random import RandomState, as_generator
+from twofold._core.random import RandomState
 from twofold.baselines._batch_losses import Loss, MinedLoss, batch_losses, pytorch_metric_learning
 from twofold.baselines._batch_task import BatchTask
 from twofold.baselines._label_trained import BatchTrainedLearner
 from twofold.baselines._proxies import NetworkWithProxies
-from twofold.estimators import (
-    Relation,
-    check_features,
-    check_validation_fraction,
-    checkpoint_path,
-    progress_callback,
-    training_config,
-)
-from twofold.regression import (
-    Epoch,
-    Features,
-    NetworkEmbedder,
-    TrainingConfig,
-    TrainingHistory,
-    item_shape,
-    open_features,
-    out_of_memory_sentence,
-    prepare_network,
-    refuse_flipped_vectors,
-    train_network,
-    validation_loss,
-)
+from twofold.estimators import Relation
+from twofold.regression import Epoch, Task, TrainingConfig
 from twofold.relations import LabelRelation
 
 
@@ -124,59 +104,9 @@ validation_fraction, flips, device, random_state, verbose, callback, checkpoint
         lengths = np.linalg.norm(predicted, axis=1, keepdims=True)
         return np.asarray(predicted / lengths.clip(1e-12), dtype=np.float32)
 
-    def _train(self, X: Any, relation: LabelRelation) -> Self:
+    def _trained(self, network: nn.Module, task: Task) -> nn.Module:
         if self.loss != "proxy-anchor":
-            return super()._train(X, relation)
-        return self._train_with_proxies(X, relation)
-
-    # What follows is `PairTrainedLearner.fit`, in which a network cannot be given the proxies.
-
-    def _train_with_proxies(self, X: Any, relation: LabelRelation) -> Self:
-        share = check_validation_fraction(self.validation_fraction)
-        self.dim_ = check_count("dim", self.dim)
-        self._mean, self._scale = np.zeros(self.dim_, dtype=np.float32), 1.0
-        X = check_features(self, X, reset=True)
-        config = training_config(self, relation)
-        rng = as_generator(self.random_state)
-        with out_of_memory_sentence(config.batch_size):
-            shape = item_shape(X)
-            refuse_flipped_vectors(self.flips, shape)
-            features = open_features(X, config.device)
-            network = prepare_network(
-                self.embedder, features, shape, self.dim_, config.device, rng, config.dropout
-            )
-            history = self._train_both(network, features, relation, share, config, rng)
-        name = self.embedder if isinstance(self.embedder, str) else None
-        self.embedder_ = NetworkEmbedder(network, shape, config.device, name)
-        self.timing_ = {"training": history.seconds}
-        self.history_ = {
-            "training": history.loss,
-            "validation": history.validation_loss,
-            "best_epoch": history.best_epoch,
-        }
-        self._forget_threshold()
-        return self
-
-    def _train_both(
-        self,
-        network: nn.Module,
-        features: Features,
-        relation: LabelRelation,
-        validation_fraction: float,
-        config: TrainingConfig,
-        rng: np.random.Generator,
-    ) -> TrainingHistory:
-        """Train a network and the proxies of its loss by one optimiser."""
-        task, held_out = self._tasks(features, relation, validation_fraction, config, rng)
+            return network
         assert isinstance(task, BatchTask)
         assert isinstance(task.batch_loss, MinedLoss)
-        both = NetworkWithProxies(network, task.batch_loss.loss).to(config.device)
-        return train_network(
-            both,
-            task,
-            config,
-            rng,
-            validate=validation_loss(held_out, config.batch_size),
-            callback=progress_callback(self, self._embed_with),
-            checkpoint=checkpoint_path(self),
-        )
+        return NetworkWithProxies(network, task.batch_loss.loss)

@@ -43,11 +43,7 @@ class LabelTrainedLearner(PairTrainedLearner):
                 "SiameseLearner, from triplets TripletLearner."
             )
         self._prepare(known)
-        return self._train(X, known)
-
-    def _train(self, X: Any, relation: LabelRelation) -> Self:
-        """Train the network, as all rivals do."""
-        return super().fit(X, relation=relation)
+        return super().fit(X, relation=known)
 
     def _prepare(self, relation: LabelRelation) -> None:
         """Check or note what depends on the labels, before anything is built."""

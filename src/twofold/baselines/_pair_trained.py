@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
+from torch import nn
 
 from twofold._core.checks import check_count
 from twofold._core.random import RandomState, as_generator
@@ -98,7 +99,7 @@ class PairTrainedLearner(EmbeddingLearner):
             )
             task, held_out = self._tasks(features, known, share, config, rng)
             history = train_network(
-                network,
+                self._trained(network, task).to(config.device),
                 task,
                 config,
                 rng,
@@ -116,6 +117,10 @@ class PairTrainedLearner(EmbeddingLearner):
         }
         self._forget_threshold()
         return self
+
+    def _trained(self, network: nn.Module, task: Task) -> nn.Module:
+        """Return what the optimiser trains: the network, with whatever its loss has to learn."""
+        return network
 
     def _stated_pairs(self, relation: Relation, rng: np.random.Generator) -> PairRelation:
         if isinstance(relation, LabelRelation):

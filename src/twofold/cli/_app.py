@@ -8,6 +8,7 @@ import typer
 
 from twofold import __version__
 from twofold.cli._demo import demo
+from twofold.cli._report import report
 from twofold.cli._reproduce import reproduce
 
 app = typer.Typer(
@@ -18,6 +19,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(reproduce)
+app.command()(report)
 
 
 def _show_version(wanted: bool) -> None:

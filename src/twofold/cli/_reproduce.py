@@ -60,7 +60,8 @@ def reproduce(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder that gets the records.")] = Path("runs"),
     download: Annotated[
-        bool, typer.Option("--download", help="Fetch the set first, where it is public.")
+        bool,
+        typer.Option("--download", help="Fetch the set if it is not there, where it is public."),
     ] = False,
 ) -> None:
     """Run the paper's protocol on a set; a run that was interrupted goes on where it was."""
@@ -108,9 +109,16 @@ def reproduce(
 
 
 def _download(set_name: SetName, data_dir: Path | None, console: Console) -> None:
-    from twofold.datasets import download
+    from twofold.datasets import download, load_cifar10, load_mnist
 
     name = "nus_wide" if set_name is SetName.nuswide else set_name.value
+    load = {"mnist": load_mnist, "cifar10": load_cifar10}.get(name)
+    if load is not None:
+        try:
+            load("train", data_dir), load("test", data_dir)
+            return
+        except FileNotFoundError:
+            pass  # what is missing is fetched
     with Progress(
         TextColumn("{task.description:<24}"),
         BarColumn(),

@@ -20,7 +20,13 @@ from twofold.estimators._training_parameters import (
     progress_callback,
     training_config,
 )
-from twofold.regression import Epoch, fit_embedder, refuse_unknown_embedder
+from twofold.regression import (
+    Epoch,
+    Regression,
+    fit_embedder,
+    is_network,
+    refuse_unknown_embedder,
+)
 from twofold.relations import LabelRelation, TripletRelation
 from twofold.targets import TargetSolution, solve_targets, standardise_targets
 
@@ -68,6 +74,11 @@ class MetricLearner(EmbeddingLearner):
         0 is the paper to the letter: targets once, from its random start. "auto" starts phase 1
         from the relation's coarse shape instead, which says far more about pairs that were not
         given. Rounds of feedback, for few pairs, are not there yet.
+    regression : {"auto", "squared", "likelihood"}
+        How a network learns the targets: by squared error, the paper's way; or, where many items
+        share a target, as those of one class do, by the likelihood of each target, the embedding
+        being the expected one. Both aim at the same embedding; the second gets nearer. "auto" takes
+        it for classes, unless they are sampled.
     max_epochs, batch_size, learning_rate : int, int, float
         Of a network's training: Adam with a warm-up and a cosine decay.
     weight_decay : float or "auto"
@@ -134,6 +145,7 @@ class MetricLearner(EmbeddingLearner):
         margin: float = 1.0,
         embedder: Any = "mlp",
         feedback: Literal["auto", 0] = "auto",
+        regression: Literal["auto"] | Regression = "auto",
         max_epochs: int = 30,
         batch_size: int = 64,
         learning_rate: float = 2e-3,
@@ -156,6 +168,7 @@ class MetricLearner(EmbeddingLearner):
         self.margin = margin
         self.embedder = embedder
         self.feedback = feedback
+        self.regression = regression
         self.max_epochs = max_epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
@@ -186,6 +199,7 @@ class MetricLearner(EmbeddingLearner):
         check_choice("loss", self.loss, get_args(Loss))
         check_choice("pairs", self.pairs, get_args(Pairs))
         check_choice("grade", self.grade, get_args(Grade))
+        check_choice("regression", self.regression, ("auto", *get_args(Regression)))
         _check_feedback(self.feedback)
         validation_fraction = check_validation_fraction(self.validation_fraction)
         refuse_unknown_embedder(self.embedder)
@@ -206,6 +220,7 @@ class MetricLearner(EmbeddingLearner):
             config,
             rng,
             items=np.flatnonzero(linked),
+            regression=self._regression(relation, targets),
             validation_fraction=validation_fraction,
             flips=self.flips,
             callback=progress_callback(self, self._embed_with),
@@ -257,6 +272,26 @@ class MetricLearner(EmbeddingLearner):
         if self.feedback != 0 or isinstance(relation, LabelRelation):
             return {}
         return {"init": "random", "tol": PAPER_TOL, "max_epochs": PAPER_EPOCHS}
+
+    def _regression(self, relation: Relation, targets: NDArray[np.float32]) -> Regression:
+        """Return how the targets are learnt, if they can be learnt that way."""
+        if self.regression == "auto":
+            is_classes = isinstance(relation, LabelRelation) and relation.is_partition
+            shared = is_classes and self.pairs == "all" and is_network(self.embedder)
+            return "likelihood" if shared else "squared"
+        if self.regression == "likelihood":
+            if not is_network(self.embedder):
+                raise TypeError(
+                    "regression='likelihood' trains a network; "
+                    f"{type(self.embedder).__name__} has its own loss: set regression='squared'."
+                )
+            n_values = len(np.unique(targets, axis=0))
+            if n_values > len(targets) / 2:
+                raise ValueError(
+                    f"regression='likelihood' needs targets that items share, but {len(targets)} "
+                    f"items have {n_values} different ones: set regression='squared'."
+                )
+        return self.regression
 
     def _choose_dim(self, relation: Relation) -> int:
         if self.dim != "auto":

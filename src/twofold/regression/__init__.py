@@ -12,6 +12,7 @@ from twofold.regression._features import (
 )
 from twofold.regression._fit import (
     FittedEmbedder,
+    Regression,
     fit_embedder,
     part_examples,
     refuse_flipped_vectors,
@@ -41,6 +42,7 @@ __all__ = [
     "Features",
     "FittedEmbedder",
     "NetworkEmbedder",
+    "Regression",
     "RegressionTask",
     "RegressorEmbedder",
     "Task",

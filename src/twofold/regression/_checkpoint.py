@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -204,8 +204,3 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise ValueError(
             f"{path} is no checkpoint that can be read ({error}): remove it to begin anew."
         ) from error
-
-
-def training_setting(config: Any, n_examples: int) -> dict[str, Any]:
-    """Return what tells a training from others, beside its first weights."""
-    return asdict(config) | {"n_examples": n_examples}

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
-from twofold.regression._features import item_shape, n_rows, open_features
+from twofold.regression._expected_target import (
+    ExpectedTarget,
+    LikelihoodTask,
+    distinct_targets,
+)
+from twofold.regression._features import Features, item_shape, n_rows, open_features
 from twofold.regression._network_embedder import NetworkEmbedder
 from twofold.regression._networks import NETWORKS
 from twofold.regression._preparation import (
@@ -21,13 +28,15 @@ from twofold.regression._preparation import (
 )
 from twofold.regression._regression_task import RegressionTask
 from twofold.regression._regressor import RegressorEmbedder, fit_regressor
-from twofold.regression._task import validation_loss
+from twofold.regression._task import Task, validation_loss
 from twofold.regression._training import (
     Callback,
     TrainingConfig,
     TrainingHistory,
     train_network,
 )
+
+Regression = Literal["squared", "likelihood"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +66,7 @@ def fit_embedder(
     rng: np.random.Generator,
     *,
     items: NDArray[np.int64] | None = None,
+    regression: Regression = "squared",
     validation_fraction: float = 0.0,
     flips: bool = False,
     callback: Callback | None = None,
@@ -78,6 +88,9 @@ def fit_embedder(
         Of all that is random.
     items : ndarray of int64, shape (n_examples,), optional
         The rows of `X` that have a target; all by default.
+    regression : {"squared", "likelihood"}
+        Squared error to the targets; or, for networks, and where the targets take few values, the
+        likelihood of each one: the embedding is then the expected target.
     validation_fraction : float
         Share of the examples that a network's best epoch is chosen on; 0 keeps the last epoch.
     flips : bool
@@ -103,14 +116,16 @@ def fit_embedder(
             embedder, features, shape, targets.shape[1], config.device, rng, config.dropout
         )
         train, held_out = part_examples(len(items), validation_fraction, rng)
-        task = RegressionTask(features, items[train], targets[train], config.device, flips)
-        validation = None
-        if held_out.size:
-            validation = RegressionTask(features, items[held_out], targets[held_out], config.device)
+        task_of = _squared_error(features, items, targets, config.device)
+        if regression == "likelihood":
+            values, which = distinct_targets(targets)
+            network.append(ExpectedTarget(torch.from_numpy(values)).to(config.device))
+            task_of = _likelihood(features, items, which, config.device)
+        validation = task_of(held_out, False) if held_out.size else None
         prepared = time.perf_counter() - began
         history = train_network(
             network,
-            task,
+            task_of(train, flips),
             config,
             rng,
             validate=validation_loss(validation, config.batch_size),
@@ -120,6 +135,22 @@ def fit_embedder(
     name = embedder if isinstance(embedder, str) else None
     fitted_network = NetworkEmbedder(network, shape, config.device, name)
     return FittedEmbedder(fitted_network, history, prepared + history.seconds)
+
+
+TaskOf = Callable[[NDArray[np.int64], bool], Task]
+"""Some examples, and whether their images are mirrored at random, as a task."""
+
+
+def _squared_error(
+    features: Features, items: NDArray[np.int64], targets: NDArray[np.float32], device: str
+) -> TaskOf:
+    return lambda part, flips: RegressionTask(features, items[part], targets[part], device, flips)
+
+
+def _likelihood(
+    features: Features, items: NDArray[np.int64], which: NDArray[np.int64], device: str
+) -> TaskOf:
+    return lambda part, flips: LikelihoodTask(features, items[part], which[part], device, flips)
 
 
 def refuse_flipped_vectors(flips: bool, shape: tuple[int, ...]) -> None:

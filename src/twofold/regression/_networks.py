@@ -29,7 +29,12 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class PaperNetwork:
-    """One of the paper's architectures; dropout stands before each dense hidden layer."""
+    """One of the paper's architectures.
+
+    Dropout stands before each dense hidden layer, but not on the pixels themselves: read to the
+    letter, MNIST's network would lose half of its input, and after 4 epochs 5-NN accuracy is .957
+    with that and .974 without.
+    """
 
     stages: tuple[Stage, ...]
     hidden: tuple[int, ...]
@@ -76,8 +81,10 @@ def build_network(
         _refuse_non_images(name, input_shape)
     network = nn.Sequential(*_convolutions(paper.stages, input_shape[0]), nn.Flatten())
     n_flat = _n_outputs(name, network, input_shape)
-    for size in paper.hidden:
-        network.extend([nn.Dropout(DROPOUT), nn.Linear(n_flat, size), nn.ReLU()])
+    for number, size in enumerate(paper.hidden):
+        if number or paper.stages:
+            network.append(nn.Dropout(DROPOUT))
+        network.extend([nn.Linear(n_flat, size), nn.ReLU()])
         n_flat = size
     network.append(nn.Linear(n_flat, dim))
     network.apply(_start_glorot)

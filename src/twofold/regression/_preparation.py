@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from twofold.regression._expected_target import ExpectedTarget
 from twofold.regression._features import Features
 from twofold.regression._networks import DROPOUT, NETWORKS, NetworkName, build_network
 from twofold.regression._scaling import (
@@ -71,8 +72,9 @@ def build_scaled_network(
         body = embedder
     else:
         body = build_network(embedder, input_shape, dim)
-    scaling = InputScaling(state["0.shift"], state["0.scale"])
-    network = nn.Sequential(scaling, body)
+    network = nn.Sequential(InputScaling(state["0.shift"], state["0.scale"]), body)
+    if "2.targets" in state:
+        network.append(ExpectedTarget(state["2.targets"]))
     try:
         network.load_state_dict(state)
     except RuntimeError as error:

@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from twofold.regression._checkpoint import Checkpoint, Progress, Trainer, training_setting
+from twofold.regression._checkpoint import Checkpoint, Progress, Trainer
 from twofold.regression._networks import DROPOUT
 from twofold.regression._steps import EagerStep, RecordedStep, training_step
 from twofold.regression._task import Task
@@ -198,7 +198,19 @@ def _open_checkpoint(
 ) -> Checkpoint | None:
     if path is None:
         return None
-    return Checkpoint(path, training_setting(config, task.n_examples), network)
+    setting = asdict(config) | {
+        "n_examples": task.n_examples,
+        "first_loss": _first_loss(network, task, config.batch_size),
+    }
+    return Checkpoint(path, setting, network)
+
+
+def _first_loss(network: nn.Module, task: Task, batch_size: int) -> str:
+    """Return, to three digits, what is lost at first: data, targets and method all tell in it."""
+    some = torch.arange(min(batch_size, task.n_examples), device=task.index_device)
+    network.eval()
+    with torch.no_grad():
+        return f"{float(task.loss(network, some)):.2e}"
 
 
 def _note_validation(done: Progress, loss: float, network: nn.Module) -> None:

@@ -1,0 +1,106 @@
+"""Targets that take few values, as those of classes do: which one, rather than how far off.
+
+Squared error aims at the mean of the targets that items like this one have, E[t | x]. Where there
+are few targets, that mean is Σ_k p_k(x) t_k, and the chances p_k are learnt faster and better by
+their likelihood. It costs the same, and the network has the same outputs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from twofold.regression._features import Features
+from twofold.regression._network_embedder import flip_some
+
+SMOOTHING = 0.1
+"""Share of the chance that is spread over all targets: keeps a network from being too sure."""
+
+
+class ExpectedTarget(nn.Module):
+    """Σ_k p_k t_k, with p = softmax(o·t_k / √dim) of a network's outputs o.
+
+    Parameters
+    ----------
+    targets : Tensor of float32, shape (n_targets, dim)
+        The values t_k.
+    """
+
+    targets: Tensor
+
+    def __init__(self, targets: Tensor) -> None:
+        super().__init__()
+        self.register_buffer("targets", targets)
+
+    def log_odds(self, outputs: Tensor) -> Tensor:
+        """Return what the softmax is taken of, shape (n, n_targets)."""
+        return outputs @ self.targets.T / math.sqrt(self.targets.shape[1])
+
+    def forward(self, outputs: Tensor) -> Tensor:
+        """Return the mean target of each item, shape (n, dim)."""
+        return self.log_odds(outputs).softmax(dim=1) @ self.targets
+
+
+class LikelihoodTask:
+    """−log p of each item's own target, smoothed, averaged over items.
+
+    The network ends in an `ExpectedTarget`.
+
+    Parameters
+    ----------
+    features : Features
+        Of all items.
+    items : ndarray of int64, shape (n_examples,)
+        The items that have a target.
+    which : ndarray of int64, shape (n_examples,)
+        Number of each one's target.
+    device : str
+        That trains.
+    flips : bool
+        Whether training images are mirrored at random.
+    """
+
+    is_recordable = True
+
+    def __init__(
+        self,
+        features: Features,
+        items: NDArray[np.int64],
+        which: NDArray[np.int64],
+        device: str,
+        flips: bool = False,
+    ) -> None:
+        self.features = features
+        self.n_examples = len(items)
+        self.index_device = features.index_device
+        self.flips = flips
+        self._items = torch.from_numpy(items).to(self.index_device)
+        self._which = torch.from_numpy(which).to(device)
+
+    def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
+        """Return the mean loss on some examples."""
+        assert isinstance(network, nn.Sequential)
+        head = network[-1]
+        assert isinstance(head, ExpectedTarget)
+        batch = self.features.rows(self._items[examples])
+        if self.flips and network.training:
+            batch = flip_some(batch)
+        outputs = network[:-1](batch)
+        which = self._which[examples.to(self._which.device, non_blocking=True)]
+        # Half precision is for the network; small chances need all of it.
+        with torch.autocast(outputs.device.type, enabled=False):
+            log_odds = head.log_odds(outputs.float())
+            return functional.cross_entropy(log_odds, which, label_smoothing=SMOOTHING)
+
+
+def distinct_targets(
+    targets: NDArray[np.float32],
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return the values that targets take, and which one each item has."""
+    values, which = np.unique(targets, axis=0, return_inverse=True)
+    return values, which.reshape(-1).astype(np.int64)

@@ -1,0 +1,215 @@
+"""The whole chain in miniature: every method, on a few hundred digits, records and all."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from twofold.experiments import (
+    METHODS,
+    PROTOCOLS,
+    choose_methods,
+    read_gallery,
+    read_record,
+    read_records,
+    reproduce,
+)
+from twofold.experiments import _reproduce as reproduce_module
+from twofold.experiments import _sets as sets_module
+from twofold.experiments._records import validate_record
+from twofold.experiments._sets import open_set
+
+N_FEW = 300
+
+
+@pytest.fixture
+def few_digits(monkeypatch):
+    """Digits, but only some hundred of them."""
+
+    def opened(name, data_dir):
+        whole = open_set(name, data_dir)
+        train, test = (part.take(np.arange(N_FEW)) for part in (whole.train, whole.test))
+        return replace(whole, train=train, test=test)
+
+    monkeypatch.setattr(reproduce_module, "open_set", opened)
+
+
+def run(folder, **options):
+    return list(reproduce("digits", folder, **{"epochs": 2, "device": "cpu"} | options))
+
+
+@pytest.mark.usefixtures("few_digits")
+def test_every_method_gives_a_valid_record(tmp_path):
+    watched = []
+    records = run(
+        tmp_path,
+        methods=tuple(METHODS),
+        watch=lambda run, epoch, n_epochs, auroc: watched.append((run.method.name, epoch)),
+    )
+    assert [record.method for record in records] == list(METHODS)
+    for record in records:
+        content = json.loads((tmp_path / "digits" / f"{record.method}-seed0.json").read_text())
+        validate_record(content, record.method)
+        assert record.data["n_train"] == 0.9 * N_FEW
+        assert record.data["n_validation"] == 0.1 * N_FEW
+        assert record.data["n_pairs"] == 20 * 0.9 * N_FEW
+        assert record.scores.neighbours > 0.5, record.method
+        assert record.scores.auroc == record.curve[-1].auroc
+        assert set(record.scores.retrieval) >= {"recall_at_1", "map_at_r"}
+    epochs = {record.method: [point.epoch for point in record.curve] for record in records}
+    assert epochs["fml-c"] == epochs["one-hot"] == [1, 2]
+    assert epochs["siamese"][-1] == 13  # 2 of 30 epochs, so 2/30 of 200
+    assert epochs["nca"] == epochs["raw"] == [0]
+    assert ("siamese", 13) in watched
+    assert read_records(tmp_path) == tuple(sorted(records, key=lambda record: record.method))
+    assert not list(tmp_path.rglob(".*")), "what a run is kept in is removed"
+    shown = read_gallery(tmp_path / "digits" / "twofold-seed0.gallery.json")
+    assert len(shown.items) == 12
+    assert all(len(item.neighbours) == 5 for item in shown.items)
+
+
+@pytest.mark.usefixtures("few_digits")
+def test_phase_1_is_counted_in_and_timed_ten_times(tmp_path):
+    fml, siamese = run(tmp_path, methods=("fml-c", "siamese"))
+    assert len(fml.targets_seconds) == 10
+    assert siamese.targets_seconds == ()
+    assert fml.seconds["targets"] > 0
+    assert siamese.seconds["targets"] == 0
+    assert fml.curve[0].seconds > fml.seconds["targets"]
+    assert fml.curve[-1].seconds <= sum(fml.seconds.values()) + 1e-9
+    seconds = [point.seconds for point in siamese.curve]
+    assert seconds == sorted(seconds)
+
+
+@pytest.mark.usefixtures("few_digits")
+def test_the_epoch_is_the_one_the_validation_part_likes_best(tmp_path):
+    (record,) = run(tmp_path, methods=("fml-dp",), epochs=8)
+    best = max(point.validation for point in record.curve)
+    first = next(point.epoch for point in record.curve if point.validation == best)
+    assert record.scores.validation == best
+    assert record.scores.epoch == first
+
+
+@pytest.mark.usefixtures("few_digits")
+def test_the_same_seed_gives_the_same_scores_and_another_does_not(tmp_path):
+    options = {"methods": ("twofold", "siamese")}
+    first = run(tmp_path / "a", **options)
+    again = run(tmp_path / "b", **options)
+    other = run(tmp_path / "c", seeds=(1,), **options)
+    assert [record.scores for record in first] == [record.scores for record in again]
+    assert [record.scores for record in first] != [record.scores for record in other]
+
+
+@pytest.mark.usefixtures("few_digits")
+def test_a_finished_run_is_not_run_again(tmp_path, monkeypatch):
+    (record,) = run(tmp_path, methods=("twofold",))
+    monkeypatch.setattr(reproduce_module, "run_method", lambda *_: pytest.fail("it was run again"))
+    assert run(tmp_path, methods=("twofold",)) == [record]
+
+
+@pytest.mark.usefixtures("few_digits")
+def test_a_record_of_other_settings_is_neither_taken_nor_lost(tmp_path):
+    run(tmp_path, methods=("twofold",))
+    path = tmp_path / "digits" / "twofold-seed0.json"
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="was run with other settings: name another folder"):
+        run(tmp_path, methods=("twofold",), epochs=3)
+    assert path.read_bytes() == before
+
+
+COMMAND = [
+    sys.executable,
+    *("-m", "twofold", "reproduce", "digits", "--methods", "siamese"),
+    *("--epochs", "6", "--device", "cpu", "--out"),
+]
+
+
+def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
+    whole = subprocess.run([*COMMAND, str(tmp_path / "whole")], capture_output=True, check=True)
+    assert b"1 records" in whole.stdout
+
+    killed = subprocess.Popen([*COMMAND, str(tmp_path / "cut")], stdout=subprocess.PIPE)
+    place = tmp_path / "cut" / "digits" / ".siamese-seed0"
+    wait_until(lambda: n_noted(place) >= 4 and (place / "training.safetensors").exists(), killed)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    seen = json.loads((place / "progress.json").read_text())["curve"]
+    assert not (tmp_path / "cut" / "digits" / "siamese-seed0.json").exists()
+
+    resumed = subprocess.run([*COMMAND, str(tmp_path / "cut")], capture_output=True, check=True)
+    assert b"1 records" in resumed.stdout
+    found, wanted = (
+        read_record(tmp_path / name / "digits" / "siamese-seed0.json") for name in ("cut", "whole")
+    )
+    assert found.scores == wanted.scores
+    assert [point.auroc for point in found.curve] == [point.auroc for point in wanted.curve]
+    # Seconds that were behind it at the kill are counted, not measured again.
+    assert [point.seconds for point in found.curve][:2] == [point["seconds"] for point in seen[:2]]
+    assert not place.exists()
+
+
+def n_noted(place):
+    try:
+        return len(json.loads((place / "progress.json").read_text())["curve"])
+    except OSError:
+        return 0
+
+
+def wait_until(is_so, process, seconds=120):
+    began = time.monotonic()
+    while not is_so():
+        assert process.poll() is None, "it ended before it could be killed"
+        assert time.monotonic() - began < seconds
+        time.sleep(0.005)
+
+
+@pytest.mark.usefixtures("few_digits")
+def test_what_a_run_with_other_settings_left_behind_is_not_taken_up(tmp_path):
+    place = tmp_path / "digits" / ".twofold-seed0"
+    place.mkdir(parents=True)
+    (place / "progress.json").write_text('{"configuration": {}, "curve": [], "best": {}}')
+    (place / "training.safetensors").write_bytes(b"nonsense")
+    (record,) = run(tmp_path, methods=("twofold",))
+    assert record.scores.neighbours > 0.5
+    assert not place.exists()
+
+
+def test_without_images_nus_wide_is_phase_1_alone(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    labels = (rng.random((400, 6)) < 0.3).astype(np.uint8)
+    part = sets_module.Part(None, labels)
+    empty = sets_module.ExperimentSet(part, part, tuple("abcdef"))
+    monkeypatch.setattr(reproduce_module, "open_set", lambda *_: empty)
+    records = list(reproduce("nuswide", tmp_path, device="cpu"))
+    assert [record.method for record in records] == ["fml-c", "fml-dp", "twofold"]
+    for record in records:
+        assert record.scores is None
+        assert len(record.targets_seconds) == 10
+        assert record.data["n_without_label"] == int((labels.sum(axis=1) == 0).sum())
+        assert read_record(tmp_path / "nuswide" / f"{record.method}-seed0.json") == record
+    assert list(reproduce("nuswide", tmp_path, device="cpu")) == records
+
+
+@pytest.mark.parametrize(
+    ("names", "data_set", "sentence"),
+    [
+        (["fml-x"], "digits", "no method 'fml-x'; there are fml-c, fml-dp, twofold"),
+        (["fml-c", "supcon"], "yeast", "supcon learns from one class an item, but the items of"),
+        (["lmnn"], "cifar10", "lmnn is a linear map of vectors, and CIFAR-10 holds images"),
+    ],
+)
+def test_a_method_that_cannot_be_run_is_said(names, data_set, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        choose_methods(names, PROTOCOLS[data_set])
+
+
+def test_an_unknown_set_is_said(tmp_path):
+    with pytest.raises(ValueError, match="'imagenet'"):
+        list(reproduce("imagenet", tmp_path))
