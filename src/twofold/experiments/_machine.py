@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -36,8 +37,12 @@ def describe_machine() -> dict[str, str]:
     return facts
 
 
+@cache
 def describe_commit() -> str:
-    """Return the commit that is measured, with a plus if the package was changed since."""
+    """Return the commit that is measured, with a plus if the package was changed since.
+
+    It is looked up once: what is loaded stays as it is, whatever is committed meanwhile.
+    """
     named = os.environ.get(COMMIT)
     if named:
         return named

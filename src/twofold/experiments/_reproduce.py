@@ -15,6 +15,7 @@ from twofold._core.checks import check_choice, check_count
 from twofold._core.devices import resolve_device
 from twofold.experiments._examples import draw_examples
 from twofold.experiments._gallery import gallery_of, write_gallery
+from twofold.experiments._machine import describe_commit
 from twofold.experiments._methods import DEFAULT_METHODS, Method, choose_methods
 from twofold.experiments._paper import PROTOCOLS, Protocol
 from twofold.experiments._progress import RunProgress
@@ -67,6 +68,7 @@ def reproduce(
         Called wherever a run is looked at.
     """
     check_choice("name", name, tuple(PROTOCOLS))
+    describe_commit()  # before the hours in which another may be made
     protocol = _with_epochs(PROTOCOLS[name], epochs)
     chosen = choose_methods(methods, protocol)
     place, where = Path(folder), resolve_device(device)
