@@ -26,10 +26,9 @@ ONLY_BY_NAME = ("equal_seconds",)
 
 
 def main() -> int:
+    every = (*BENCHMARKS, *ONLY_BY_NAME)
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
-    parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=", ".join((*BENCHMARKS, *ONLY_BY_NAME))
-    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(every))
     parser.add_argument("--keep", type=Path, help="folder that gets a run record a benchmark")
     options = parser.parse_args()
     unknown = set(options.names) - set(every)

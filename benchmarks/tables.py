@@ -1,4 +1,4 @@
-"""`python -m benchmarks.tables FOLDER`: the records below a folder as one README.md in it."""
+"""`python -m benchmarks.tables FOLDER`: the records below a folder as one benchmarks.md in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from twofold._core.files import write_text
 
-HEAD = """# Results
+HEAD = """# Benchmarks
 
 Every figure here was measured by `make bench`, on the machine that stands under its table; this
 page is made from the records beside it by `python -m benchmarks.tables results`. The machines are
@@ -53,6 +53,8 @@ def _plain(value: Any) -> str:
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     found = [
-        json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.json"))
+        json.loads(path.read_text(encoding="utf-8"))
+        for kind in ("cpu", "gpu")
+        for path in sorted((folder / kind).glob("*.json"))
     ]
-    write_text(folder / "README.md", page(found))
+    write_text(folder / "benchmarks.md", page(found))

@@ -69,8 +69,6 @@ class Protocol:
         What five neighbours are scored by.
     neighbour_metrics : tuple of str
         How nearness is measured; of several, the validation part chooses.
-    phase_1_only : bool
-        Whether there are labels only, and nothing to regress from.
     paper : PaperFigures or None
         What it stands beside.
     """
@@ -88,7 +86,6 @@ class Protocol:
     flips: bool = False
     score: Score = "accuracy"
     neighbour_metrics: tuple[NeighbourMetric, ...] = ("euclidean",)
-    phase_1_only: bool = False
     paper: PaperFigures | None = field(default=None, repr=False)
 
 

@@ -20,7 +20,7 @@ from twofold.experiments._methods import DEFAULT_METHODS, Method, choose_methods
 from twofold.experiments._paper import PROTOCOLS, Protocol
 from twofold.experiments._progress import RunProgress
 from twofold.experiments._records import RunRecord, read_record, record_path, write_record
-from twofold.experiments._run import configuration, run_method, run_phase_1
+from twofold.experiments._run import configuration, run_method, run_phase_1, warm_up
 from twofold.experiments._sets import ExperimentSet, open_set
 
 
@@ -76,8 +76,9 @@ def reproduce(
     if data.is_phase_1_only:
         yield from _phase_1(protocol, chosen, data, where, place)
         return
+    is_cold = dict.fromkeys((method.name for method in chosen), True)
     for seed in seeds:
-        yield from _one_seed(protocol, chosen, data, seed, where, place, watch)
+        yield from _one_seed(protocol, chosen, data, seed, where, place, watch, is_cold)
 
 
 def _one_seed(
@@ -88,7 +89,9 @@ def _one_seed(
     device: str,
     folder: Path,
     watch: Watcher | None,
+    is_cold: dict[str, bool],
 ) -> Iterator[RunRecord]:
+    """Run every method; `is_cold` says, and keeps, which have not been run in this process."""
     examples = draw_examples(data, seed)
     for method in methods:
         settings = configuration(protocol, method, examples.relation.n_items, seed)
@@ -96,6 +99,9 @@ def _one_seed(
         if path.exists():
             yield _finished(path, settings)
             continue
+        if is_cold[method.name]:
+            warm_up(protocol, method, examples, device)
+            is_cold[method.name] = False
         run = Run(method, seed)
         progress = RunProgress(path.parent / f".{path.stem}", settings)
         record, learner = run_method(

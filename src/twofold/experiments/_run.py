@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,8 +23,10 @@ from twofold.experiments._phase_1 import mean_seconds, time_phase_1
 from twofold.experiments._progress import RunProgress
 from twofold.experiments._records import CurvePoint, RunRecord, Scores
 from twofold.experiments._sets import Part
+from twofold.relations import LabelRelation
 
 RETRIEVAL = ("recall_at_1", "recall_at_5", "recall_at_10", "r_precision", "map_at_r")
+N_WARM_UP_STEPS = 6
 NOT_OF_A_RUN = ("callback", "checkpoint", "device", "verbose")
 """Parameters of a learner that do not change what it learns."""
 
@@ -83,6 +85,26 @@ def run_method(
         **_circumstances(protocol, device),
     )
     return record, learner
+
+
+def warm_up(protocol: Protocol, method: Method, examples: Examples, device: str) -> None:
+    """Train a few steps and forget them.
+
+    Libraries load, and a GPU tries which of its convolutions are the fastest, once in a process:
+    no run is to be timed while they do.
+    """
+    short = replace(protocol, n_epochs=1, n_pair_epochs=1)
+    n_items = min(N_WARM_UP_STEPS * protocol.batch_size, examples.relation.n_items)
+    learner = method.make(Setting(short, n_items, seed=0, device=device))
+    if "callback" not in learner.get_params(deep=False):
+        return
+    few = examples.fitted.take(slice(n_items))
+    with empty_rows_unsaid():
+        if method.learns_from == "pairs":
+            pairs = LabelRelation(few.labels).sample_pairs(random_state=0)
+            learner.fit(few.features, relation=pairs)
+        else:
+            learner.fit(few.features, few.labels)
 
 
 def run_phase_1(protocol: Protocol, method: Method, train: Part, device: str) -> RunRecord:
