@@ -269,7 +269,7 @@ def test_the_rivals_differ_from_the_metric_learner_in_the_method_only(name):
     ours = MetricLearner().get_params()
     theirs = LEARNERS[name].get_params()
     assert set(theirs) - set(ours) == {"epoch_size"}  # there are many more pairs than items
-    assert set(ours) - set(theirs) <= {"loss", "pairs", "grade", "feedback"}
+    assert set(ours) - set(theirs) <= {"loss", "pairs", "grade", "feedback", "regression"}
 
 
 @every_learner

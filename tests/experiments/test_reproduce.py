@@ -151,8 +151,8 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
     )
     assert found.scores == wanted.scores
     assert [point.auroc for point in found.curve] == [point.auroc for point in wanted.curve]
-    # Seconds that were behind it at the kill are counted, not measured again.
-    assert [point.seconds for point in found.curve][:2] == [point["seconds"] for point in seen[:2]]
+    # The first epoch was behind it at the kill: its seconds are counted, not measured again.
+    assert found.curve[0].seconds == seen[0]["seconds"]
     assert not place.exists()
 
 
