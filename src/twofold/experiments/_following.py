@@ -83,7 +83,8 @@ class Follower:
             for metric in self._protocol.neighbour_metrics
         )
         best = self.progress.best
-        is_best = best is None or score > best.validation
+        # Of epochs that are equally good the later has learnt more.
+        is_best = best is None or score >= best.validation
         self.progress.note(
             CurvePoint(epoch or 0, seconds, auroc, score),
             Best(epoch, score, metric, fitted, test) if is_best else None,
