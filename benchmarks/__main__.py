@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from benchmarks.figures import keep, show
+from twofold.experiments import describe_commit
 
 BENCHMARKS = (
     "sampling",
@@ -34,6 +35,7 @@ def main() -> int:
     unknown = set(options.names) - set(every)
     if unknown:
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(every)}")
+    describe_commit()  # before the hour in which another may be made
     missed = False
     for name in options.names or BENCHMARKS:
         module = importlib.import_module(f"benchmarks.{name}")

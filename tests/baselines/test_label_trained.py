@@ -257,7 +257,7 @@ def test_an_unknown_loss_is_refused(name, other):
 def test_the_rivals_differ_from_the_metric_learner_in_the_method_only(name):
     ours, theirs = MetricLearner().get_params(), type(LEARNERS[name])().get_params()
     own = {"learning_rate", "loss", "targets", "dim"}
-    assert set(theirs) - set(ours) <= {"targets"}
+    assert set(theirs) - set(ours) <= {"targets", "smoothing"}
     assert all(theirs[key] == ours[key] for key in set(theirs) - own)
 
 

@@ -205,7 +205,7 @@ def test_triplets_for_a_siamese_network_are_refused(loss):
 @every_learner
 @pytest.mark.parametrize("embedder", [Ridge(), "resnet", nn.Linear])
 def test_what_is_no_network_is_refused(name, embedder):
-    with pytest.raises(TypeError, match="trains a network on pairs: embedder must be"):
+    with pytest.raises(TypeError, match="trains a network: embedder must be"):
         fresh(name).set_params(embedder=embedder).fit(X, Y)
 
 

@@ -46,7 +46,7 @@ def test_methods_share_network_and_training():
         for name, method in METHODS.items()
         if "max_epochs" in (learner := method.make(setting)).get_params()
     }
-    assert len(found) == 14
+    assert len(found) == 15
     assert all(values == found["fml-c"] for values in found.values())
 
 

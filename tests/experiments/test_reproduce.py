@@ -22,11 +22,22 @@ from twofold.experiments import (
     reproduce,
 )
 from twofold.experiments import _reproduce as reproduce_module
+from twofold.experiments import _run as run_module
 from twofold.experiments import _sets as sets_module
 from twofold.experiments._records import validate_record
 from twofold.experiments._sets import open_set
 
 N_FEW = 300
+
+
+class BreakOffError(Exception):
+    """What a test breaks a run off with."""
+
+
+def break_off(*arguments, **options):
+    """Break off: as a watcher, after some epochs; as anything else, at once."""
+    if len(arguments) != 4 or arguments[1] >= 5:
+        raise BreakOffError
 
 
 @pytest.fixture
@@ -120,7 +131,9 @@ def test_a_record_of_other_settings_is_neither_taken_nor_lost(tmp_path):
     run(tmp_path, methods=("twofold",))
     path = tmp_path / "digits" / "twofold-seed0.json"
     before = path.read_bytes()
-    with pytest.raises(ValueError, match="was run with other settings: name another folder"):
+    with pytest.raises(
+        ValueError, match="other settings, or on another device: name another folder"
+    ):
         run(tmp_path, methods=("twofold",), epochs=3)
     assert path.read_bytes() == before
 
@@ -173,13 +186,50 @@ def wait_until(is_so, process, seconds=120):
 
 @pytest.mark.usefixtures("few_digits")
 def test_what_a_run_with_other_settings_left_behind_is_not_taken_up(tmp_path):
-    place = tmp_path / "digits" / ".twofold-seed0"
-    place.mkdir(parents=True)
-    (place / "progress.json").write_text('{"configuration": {}, "curve": [], "best": {}}')
-    (place / "training.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(BreakOffError):
+        run(tmp_path, methods=("siamese",), watch=break_off)
+    place = tmp_path / "digits" / ".siamese-seed0"
+    assert (place / "training.safetensors").exists()
+    epochs = []
+    (record,) = run(
+        tmp_path,
+        methods=("siamese",),
+        epochs=3,
+        watch=lambda run, epoch, n_epochs, auroc: epochs.append(epoch),
+    )
+    assert epochs[0] == 1
+    assert record.curve[-1].epoch == 20
+    assert not place.exists()
+
+
+@pytest.mark.usefixtures("few_digits")
+def test_what_is_damaged_is_begun_anew(tmp_path):
+    with pytest.raises(BreakOffError):
+        run(tmp_path, methods=("siamese",), watch=break_off)
+    place = tmp_path / "digits" / ".siamese-seed0"
+    (place / "best.npz").write_bytes(b"nonsense")
+    (record,) = run(tmp_path, methods=("siamese",))
+    assert record.scores.neighbours > 0.5
+
+
+@pytest.mark.usefixtures("few_digits")
+def test_a_run_that_is_broken_off_while_it_is_scored_is_not_trained_again(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module, "retrieval_scores", break_off)
+        with pytest.raises(BreakOffError):
+            run(tmp_path, methods=("twofold",))
+    monkeypatch.setattr(run_module, "_train", lambda *_: pytest.fail("it was trained again"))
     (record,) = run(tmp_path, methods=("twofold",))
     assert record.scores.neighbours > 0.5
-    assert not place.exists()
+    assert [point.epoch for point in record.curve] == [1, 2]
+
+
+@pytest.mark.usefixtures("few_digits")
+def test_a_missing_extra_is_said_before_anything_is_run(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pytorch_metric_learning", None)
+    with pytest.raises(ImportError, match=r"twofold\[rivals\]"):
+        run(tmp_path, methods=("twofold", "supcon"))
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_images_nus_wide_is_phase_1_alone(tmp_path, monkeypatch):

@@ -88,6 +88,42 @@ def test_another_training_does_not_take_it_up(change, tmp_path):
         learner.set_params(callback=None, **change).fit(X, Y)
 
 
+def test_moments_come_back_in_the_order_of_their_weights(tmp_path):
+    def a_trainer():
+        torch.manual_seed(0)
+        network = torch.nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last)
+        optimiser = torch.optim.AdamW(network.parameters(), lr=torch.tensor(0.01))
+        return _checkpoint.Trainer(network, optimiser, np.random.default_rng(0), "cpu")
+
+    trained, fresh = a_trainer(), a_trainer()
+    checkpoint = _checkpoint.Checkpoint(tmp_path / "training", {}, fresh.network, 1.0)
+    trained.network(torch.randn(2, 3, 5, 5)).square().sum().backward()
+    trained.optimiser.step()
+    checkpoint.keep(trained, _checkpoint.Progress(n_done=1))
+    checkpoint.restore(fresh)
+    for before, after in zip(trained.network.parameters(), fresh.network.parameters(), strict=True):
+        for kind in ("exp_avg", "exp_avg_sq"):
+            wanted = trained.optimiser.state[before][kind]
+            found = fresh.optimiser.state[after][kind]
+            assert found.stride() == after.stride()
+            assert torch.equal(found, wanted)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_convolutional_network_goes_on_on_a_gpu(tmp_path):
+    images = np.random.default_rng(0).integers(0, 255, (300, 3, 16, 16), dtype=np.uint8)
+    classes = np.arange(300) % 3
+    learner = MetricLearner(
+        embedder="cifar10", max_epochs=6, random_state=0, device="cuda", checkpoint=tmp_path / "t"
+    )
+    with pytest.raises(BreakOffError):
+        learner.set_params(callback=break_off(4)).fit(images, classes)
+    seen = []
+    learner.set_params(callback=lambda epoch: seen.append(epoch.number)).fit(images, classes)
+    assert seen == [4, 5, 6]
+
+
 def test_another_method_does_not_take_it_up(tmp_path):
     learner = SiameseLearner(
         2, max_epochs=3, random_state=0, device="cpu", checkpoint=tmp_path / "training"

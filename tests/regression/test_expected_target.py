@@ -148,6 +148,7 @@ def test_the_validation_part_is_scored_by_it_too():
         ({"loss": "contrastive"}, {"y": Y}, True),
         ({"regression": "squared"}, {"y": Y}, False),
         ({"pairs": "sampled"}, {"y": Y}, False),
+        ({"dim": 4}, {"y": Y}, False),
         ({"feedback": 0}, {"relation": LabelRelation(Y).sample_pairs(random_state=0)}, False),
         ({}, {"y": np.eye(10, dtype=int)[Y] | np.eye(10, dtype=int)[Y // 2]}, False),
     ],

@@ -113,7 +113,7 @@ def test_a_run_that_stands_twice_is_refused() -> None:
 
 def test_seeds_that_were_run_by_different_protocols_are_refused() -> None:
     shorter = record("mnist", "fml-c", 1, configuration={"protocol": {"n_epochs": 3}})
-    with pytest.raises(ValueError, match="by another protocol with seed 1 than with seed 0"):
+    with pytest.raises(ValueError, match="with other settings for seed 1 than for seed 0"):
         summarise([record("mnist", "fml-c"), shorter])
 
 

@@ -1,6 +1,7 @@
 """The methods that Twofold is compared with, behind the same interface."""
 
 from twofold.baselines._batch_loss_learner import BatchLossLearner
+from twofold.baselines._batch_losses import pytorch_metric_learning
 from twofold.baselines._classifier import ClassifierLearner
 from twofold.baselines._fixed_targets import FixedTargetLearner
 from twofold.baselines._itml import ITMLLearner
@@ -22,4 +23,5 @@ __all__ = [
     "RawFeatures",
     "SiameseLearner",
     "TripletLearner",
+    "pytorch_metric_learning",
 ]

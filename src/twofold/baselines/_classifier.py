@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from twofold._core.checks import check_number
 from twofold._core.random import RandomState
 from twofold.baselines._batch_task import BatchLoss
 from twofold.baselines._hidden_layer import hidden_layer, hidden_width, refuse_other_heads
@@ -21,13 +22,19 @@ from twofold.relations import LabelRelation
 
 
 class CrossEntropy:
-    """−mean_i log softmax(z_i)_c of each item's class c, from the network's outputs z."""
+    """−mean_i log softmax(z_i)_c of each item's class c, from the network's outputs z.
+
+    Of the chance wanted, `smoothing` is spread over all classes.
+    """
 
     is_recordable = True
 
+    def __init__(self, smoothing: float = 0.0) -> None:
+        self.smoothing = smoothing
+
     def __call__(self, points: Tensor, labels: Tensor) -> Tensor:
         """Return the mean loss of a batch."""
-        return functional.cross_entropy(points, labels)
+        return functional.cross_entropy(points, labels, label_smoothing=self.smoothing)
 
 
 class BinaryCrossEntropy:
@@ -53,6 +60,8 @@ class ClassifierLearner(BatchTrainedLearner):
     embedder : a network by name, or an nn.Sequential that ends in nn.Linear
         The last layer has one output a class. A model with a network of your own is opened by
         ``load(folder, embedder=…)`` with the same layers, the last one nn.Linear(dim_, dim_).
+    smoothing : float
+        Share of the chance, in [0, 1], that the cross-entropy of classes spreads over all.
     max_epochs, batch_size, learning_rate, weight_decay, dropout, validation_fraction, flips, \
 device, random_state, verbose, callback, checkpoint
         As for `MetricLearner`; an epoch is a pass over all items.
@@ -64,6 +73,7 @@ device, random_state, verbose, callback, checkpoint
         self,
         *,
         embedder: Any = "mlp",
+        smoothing: float = 0.0,
         max_epochs: int = 30,
         batch_size: int = 64,
         learning_rate: float = 1e-3,
@@ -78,6 +88,7 @@ device, random_state, verbose, callback, checkpoint
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.embedder = embedder
+        self.smoothing = smoothing
         self.max_epochs = max_epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
@@ -116,8 +127,12 @@ device, random_state, verbose, callback, checkpoint
     def _losses(
         self, relation: LabelRelation, config: TrainingConfig, rng: np.random.Generator
     ) -> tuple[BatchLoss, BatchLoss]:
-        loss: BatchLoss = CrossEntropy() if relation.is_partition else BinaryCrossEntropy()
-        return loss, loss
+        if not relation.is_partition:
+            return BinaryCrossEntropy(), BinaryCrossEntropy()
+        smoothing = check_number("smoothing", self.smoothing, 0)
+        if smoothing > 1:
+            raise ValueError(f"smoothing must be at most 1, got {smoothing:g}.")
+        return CrossEntropy(smoothing), CrossEntropy(smoothing)
 
     def _embed_with(self, network: nn.Module, X: Any) -> NDArray[np.float32]:
         """Embed by the hidden layer of a network that is still being trained."""

@@ -79,7 +79,7 @@ class PairTrainedLearner(EmbeddingLearner):
         """Learn from labels, or from a relation over the rows of `X`; see `MetricLearner.fit`."""
         if not is_network(self.embedder):
             raise TypeError(
-                f"{type(self).__name__} trains a network on pairs: embedder must be the name of a "
+                f"{type(self).__name__} trains a network: embedder must be the name of a "
                 f"network or a torch.nn.Module, got {self.embedder!r}."
             )
         share = check_validation_fraction(self.validation_fraction)

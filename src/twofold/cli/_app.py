@@ -11,6 +11,9 @@ from twofold.cli._demo import demo
 from twofold.cli._report import report
 from twofold.cli._reproduce import reproduce
 
+MISTAKES = (ValueError, TypeError, OSError, ImportError, MemoryError, FloatingPointError)
+"""What is said in one sentence: a user's mistakes, and what only they can change."""
+
 app = typer.Typer(
     help="Metric learning from pairs at the price of plain regression.",
     no_args_is_help=True,
@@ -41,7 +44,7 @@ def main() -> None:
     """Run the command; a user's mistake is one line and exit code 2."""
     try:
         app()
-    except (ValueError, TypeError, OSError) as mistake:
+    except MISTAKES as mistake:
         typer.secho("twofold: ", fg="red", bold=True, nl=False, err=True)
         typer.echo(str(mistake), err=True)
         sys.exit(2)

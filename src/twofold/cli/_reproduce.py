@@ -109,16 +109,15 @@ def reproduce(
 
 
 def _download(set_name: SetName, data_dir: Path | None, console: Console) -> None:
-    from twofold.datasets import download, load_cifar10, load_mnist
+    from twofold.datasets import download
+    from twofold.experiments import open_set
 
+    try:
+        open_set(set_name.value, data_dir)
+        return
+    except FileNotFoundError:
+        pass  # what is missing is fetched
     name = "nus_wide" if set_name is SetName.nuswide else set_name.value
-    load = {"mnist": load_mnist, "cifar10": load_cifar10}.get(name)
-    if load is not None:
-        try:
-            load("train", data_dir), load("test", data_dir)
-            return
-        except FileNotFoundError:
-            pass  # what is missing is fetched
     with Progress(
         TextColumn("{task.description:<24}"),
         BarColumn(),

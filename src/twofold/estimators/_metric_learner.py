@@ -275,23 +275,27 @@ class MetricLearner(EmbeddingLearner):
 
     def _regression(self, relation: Relation, targets: NDArray[np.float32]) -> Regression:
         """Return how the targets are learnt, if they can be learnt that way."""
-        if self.regression == "auto":
-            is_classes = isinstance(relation, LabelRelation) and relation.is_partition
-            shared = is_classes and self.pairs == "all" and is_network(self.embedder)
-            return "likelihood" if shared else "squared"
-        if self.regression == "likelihood":
-            if not is_network(self.embedder):
-                raise TypeError(
-                    "regression='likelihood' trains a network; "
-                    f"{type(self.embedder).__name__} has its own loss: set regression='squared'."
-                )
-            n_values = len(np.unique(targets, axis=0))
-            if n_values > len(targets) / 2:
-                raise ValueError(
-                    f"regression='likelihood' needs targets that items share, but {len(targets)} "
-                    f"items have {n_values} different ones: set regression='squared'."
-                )
-        return self.regression
+        if self.regression == "squared":
+            return "squared"
+        is_classes = isinstance(relation, LabelRelation) and relation.is_partition
+        if self.regression == "auto" and not (
+            is_classes and self.pairs == "all" and is_network(self.embedder)
+        ):
+            return "squared"
+        if not is_network(self.embedder):
+            raise TypeError(
+                "regression='likelihood' trains a network; "
+                f"{type(self.embedder).__name__} has its own loss: set regression='squared'."
+            )
+        n_values = len(np.unique(targets, axis=0))
+        if n_values <= len(targets) / 2:
+            return "likelihood"
+        if self.regression == "auto":  # fewer dimensions than classes: each item has its own
+            return "squared"
+        raise ValueError(
+            f"regression='likelihood' needs targets that items share, but {len(targets)} items "
+            f"have {n_values} different ones: set regression='squared'."
+        )
 
     def _choose_dim(self, relation: Relation) -> int:
         if self.dim != "auto":

@@ -134,7 +134,8 @@ def _plain_parameters(learner: EmbeddingLearner) -> dict[str, Any]:
     return {
         name: value.item() if isinstance(value, np.generic) else value
         for name, value in parameters.items()
-        if name != "embedder" and isinstance(value, bool | int | float | str | np.generic)
+        if name not in ("embedder", "checkpoint")
+        and isinstance(value, bool | int | float | str | np.generic)
     }
 
 

@@ -14,6 +14,7 @@ from twofold.experiments._records import (
     write_record,
 )
 from twofold.experiments._reproduce import Run, reproduce
+from twofold.experiments._sets import open_set
 
 __all__ = [
     "DEFAULT_METHODS",
@@ -35,6 +36,7 @@ __all__ = [
     "choose_methods",
     "describe_commit",
     "describe_machine",
+    "open_set",
     "read_gallery",
     "read_record",
     "read_records",

@@ -18,8 +18,7 @@ from twofold.evaluation import (
 )
 from twofold.experiments._examples import Examples
 from twofold.experiments._paper import N_EVALUATIONS, N_NEIGHBOURS, Protocol
-from twofold.experiments._progress import Best, RunProgress
-from twofold.experiments._records import CurvePoint
+from twofold.experiments._progress import Look, RunProgress
 from twofold.regression import Epoch
 
 Embed = Callable[[Any], NDArray[np.float32]]
@@ -70,7 +69,7 @@ class Follower:
             if self._watch is not None:
                 self._watch(epoch.number, epoch.n_epochs, auroc)
 
-    def look(self, embed: Embed, epoch: int | None, seconds: float) -> float:
+    def look(self, embed: Embed, epoch: int, seconds: float) -> float:
         """Note where a run stands; return its AUROC."""
         test = embed(self._examples.test.features)
         pairs = self._examples.test_pairs
@@ -82,13 +81,7 @@ class Follower:
             (self._neighbours(fitted, validation, metric), metric)
             for metric in self._protocol.neighbour_metrics
         )
-        best = self.progress.best
-        # Of epochs that are equally good the later has learnt more.
-        is_best = best is None or score >= best.validation
-        self.progress.note(
-            CurvePoint(epoch or 0, seconds, auroc, score),
-            Best(epoch, score, metric, fitted, test) if is_best else None,
-        )
+        self.progress.note(Look(epoch, score, metric, fitted, test), seconds, auroc)
         return auroc
 
     def _neighbours(

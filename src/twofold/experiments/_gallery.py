@@ -19,9 +19,9 @@ from PIL import Image
 from sklearn.neighbors import NearestNeighbors
 
 from twofold._core.files import write_text
-from twofold.estimators import EmbeddingLearner
 from twofold.experiments._examples import Examples
 from twofold.experiments._paper import N_NEIGHBOURS
+from twofold.experiments._progress import Look
 
 FORMAT, FORMAT_VERSION = "twofold-gallery", 1
 N_SHOWN = 12
@@ -68,18 +68,17 @@ def gallery_of(
     method: str,
     seed: int,
     examples: Examples,
-    learner: EmbeddingLearner,
+    seen: Look | None,
     label_names: tuple[str, ...],
 ) -> Gallery | None:
-    """Choose what to show of a fitted learner; None unless the items are images of one class."""
+    """Choose what to show of a look at a run; None unless the items are images of one class."""
     images, labels = examples.test.features, examples.test.labels
     pictures = _as_images(images), _as_images(examples.fitted.features)
-    if pictures[0] is None or pictures[1] is None or labels.ndim != 1:
+    if seen is None or pictures[0] is None or pictures[1] is None or labels.ndim != 1:
         return None
     fitted_labels = examples.fitted.labels
     search = NearestNeighbors(n_neighbors=min(N_NEIGHBOURS, len(fitted_labels)))
-    search.fit(learner.transform(examples.fitted.features))
-    nearest = search.kneighbors(learner.transform(images), return_distance=False)
+    nearest = search.fit(seen.fitted_points).kneighbors(seen.test_points, return_distance=False)
     wrong = fitted_labels[nearest] != labels[:, None]
     return Gallery(
         data_set,

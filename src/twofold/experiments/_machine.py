@@ -13,7 +13,7 @@ from twofold import __version__
 
 COMMIT = "TWOFOLD_COMMIT"
 """The variable that names the state of the code where it lies without its history."""
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "torch")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "torch", "pytorch-metric-learning")
 
 
 def describe_machine() -> dict[str, str]:
@@ -49,7 +49,8 @@ def describe_commit() -> str:
     package = Path(__file__).parents[1]
     try:
         head = _git(package, "rev-parse", "--short", "HEAD")
-        return head + ("+" if _git(package, "status", "--porcelain", "--", ".") else "")
+        changed = _git(package, "status", "--porcelain", "--", ":/src", ":/benchmarks")
+        return head + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return f"version {__version__}"
 

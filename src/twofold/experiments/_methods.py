@@ -18,9 +18,11 @@ from twofold.baselines import (
     RawFeatures,
     SiameseLearner,
     TripletLearner,
+    pytorch_metric_learning,
 )
 from twofold.estimators import EmbeddingLearner, MetricLearner
 from twofold.experiments._paper import Protocol
+from twofold.regression import SMOOTHING
 
 Origin = Literal["paper", "twofold", "rival", "today"]
 
@@ -68,6 +70,8 @@ class Method:
         Whether it needs exactly one class an item.
     vectors_only : bool
         Whether it is of no use on images: a linear map of thousands of pixels.
+    needs_extra : bool
+        Whether it needs the extra "rivals".
     """
 
     name: str
@@ -78,6 +82,7 @@ class Method:
     make: Callable[[Setting], EmbeddingLearner]
     classes_only: bool = False
     vectors_only: bool = False
+    needs_extra: bool = False
 
 
 def _training(setting: Setting) -> dict[str, Any]:
@@ -151,10 +156,19 @@ METHODS: dict[str, Method] = {
         Method(
             "twofold",
             "Twofold",
-            "exact targets of all that the labels say, then regression: our default",
+            "exact targets of all that the labels say, then regression: our default. Classes are "
+            "learnt by the likelihood of their targets, and the embedding is the expected target",
             "twofold",
             "labels",
             _twofold,
+        ),
+        Method(
+            "twofold-squared",
+            "Twofold, squared error",
+            "the same targets, learnt by squared error throughout",
+            "twofold",
+            "labels",
+            lambda setting: _twofold(setting).set_params(regression="squared"),
         ),
         Method(
             "siamese",
@@ -231,7 +245,7 @@ METHODS: dict[str, Method] = {
             "the last hidden layer of the same network, trained as a classifier",
             "today",
             "labels",
-            lambda setting: ClassifierLearner(**_training(setting)),
+            lambda setting: ClassifierLearner(smoothing=SMOOTHING, **_training(setting)),
         ),
         Method(
             "one-hot",
@@ -258,6 +272,7 @@ METHODS: dict[str, Method] = {
             "labels",
             _batch_loss("supcon"),
             classes_only=True,
+            needs_extra=True,
         ),
         Method(
             "proxy-anchor",
@@ -267,6 +282,7 @@ METHODS: dict[str, Method] = {
             "labels",
             _batch_loss("proxy-anchor"),
             classes_only=True,
+            needs_extra=True,
         ),
         Method(
             "multi-similarity",
@@ -276,6 +292,7 @@ METHODS: dict[str, Method] = {
             "labels",
             _batch_loss("multi-similarity"),
             classes_only=True,
+            needs_extra=True,
         ),
         Method(
             "triplet-miner",
@@ -285,6 +302,7 @@ METHODS: dict[str, Method] = {
             "labels",
             _batch_loss("triplet"),
             classes_only=True,
+            needs_extra=True,
         ),
     )
 }
@@ -297,6 +315,8 @@ def choose_methods(names: Sequence[str], protocol: Protocol) -> tuple[Method, ..
     if unknown:
         raise ValueError(f"There is no method {unknown[0]!r}; there are {', '.join(METHODS)}.")
     chosen = tuple(METHODS[name] for name in dict.fromkeys(names))
+    if any(method.needs_extra for method in chosen):
+        pytorch_metric_learning()
     for method in chosen:
         if method.classes_only and protocol.score == "jaccard":
             raise ValueError(

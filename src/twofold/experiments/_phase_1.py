@@ -24,8 +24,6 @@ def time_phase_1(
     learner = method.make(Setting(protocol, len(labels), 0, device))
     if not isinstance(learner, MetricLearner):
         return ()
-    if method.learns_from == "pairs":
-        learner.set_params(pairs="sampled")
     seconds = []
     with empty_rows_unsaid():
         for seed in range(N_PHASE_1 + 1):

@@ -17,18 +17,18 @@ from twofold.evaluation import NeighbourMetric
 from twofold.experiments._records import CurvePoint
 
 NOTES = "progress.json"
-POINTS = "best.npz"
+BEST, LAST = "best.npz", "last.npz"
 CHECKPOINT = "training.safetensors"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Best:
-    """The epoch that the validation part likes best, and the points it gave.
+class Look:
+    """What one look at a run saw, and the points it saw it by.
 
     Attributes
     ----------
-    epoch : int or None
-        Which; None for a method without epochs.
+    epoch : int
+        After how many epochs; 0 for a method without any.
     validation : float
         The neighbours' score on the validation part.
     metric : str
@@ -37,11 +37,20 @@ class Best:
         Embeddings of the items learnt from, and of the test items.
     """
 
-    epoch: int | None
+    epoch: int
     validation: float
     metric: NeighbourMetric
     fitted_points: NDArray[np.float32]
     test_points: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a finished training leaves to be told: how points compare, and the phases' seconds."""
+
+    metric: str
+    targets_seconds: float
+    training_seconds: float
 
 
 class RunProgress:
@@ -52,13 +61,24 @@ class RunProgress:
     folder : Path or None
         Where it is kept; None keeps nothing.
     configuration : mapping
-        Of the run: what was kept of another is put aside.
+        Of the run, its device included: what was kept of another is put aside.
+
+    Attributes
+    ----------
+    curve : list of CurvePoint
+        Of all looks, without phase 1's seconds.
+    best, last : Look or None
+        The look that the validation part likes best, and the latest.
+    trained : Trained or None
+        Set once the training is done and only scores are missing.
     """
 
     def __init__(self, folder: Path | None, configuration: dict[str, Any]) -> None:
         self.folder = folder
         self.curve: list[CurvePoint] = []
-        self.best: Best | None = None
+        self.best: Look | None = None
+        self.last: Look | None = None
+        self.trained: Trained | None = None
         self._configuration = configuration
         if folder is not None:
             self._open(folder)
@@ -71,45 +91,70 @@ class RunProgress:
     def forget_from(self, epoch: int) -> None:
         """Drop what was seen at and after an epoch that is run again."""
         self.curve = [point for point in self.curve if point.epoch < epoch]
+        if self.best is not None and self.best.epoch >= epoch:
+            self.best = None
 
-    def note(self, point: CurvePoint, best: Best | None) -> None:
-        """Add a point of the curve, and the new best epoch if it is one."""
-        self.curve.append(point)
-        if best is not None:
-            self.best = best
-        if self.folder is None:
-            return
-        if best is not None:
-            with new_file(self.folder / POINTS) as beside, beside.open("wb") as file:
-                np.savez(file, fitted=best.fitted_points, test=best.test_points)
-        write_text(self.folder / NOTES, json.dumps(self._notes()))
+    def note(self, look: Look, seconds: float, auroc: float) -> None:
+        """Add what a look saw; the best is the one of the highest score, the latest of several."""
+        self.curve.append(CurvePoint(look.epoch, seconds, auroc, look.validation))
+        self.last = look
+        # Of epochs that are equally good the later has learnt more.
+        is_best = self.best is None or look.validation >= self.best.validation
+        if is_best:
+            self.best = look
+        if self.folder is not None:
+            _write_look(self.folder / LAST, look)
+            if is_best:
+                _write_look(self.folder / BEST, look)
+            self._write_notes(self.folder)
+
+    def finish(self, trained: Trained) -> None:
+        """Note that the training is done."""
+        self.trained = trained
+        if self.folder is not None:
+            self._write_notes(self.folder)
 
     def remove(self) -> None:
         """Forget a run whose record is written."""
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _notes(self) -> dict[str, Any]:
-        assert self.best is not None
-        return {
+    def _write_notes(self, folder: Path) -> None:
+        notes = {
             "configuration": self._configuration,
             "curve": [asdict(point) for point in self.curve],
-            "best": {name: getattr(self.best, name) for name in ("epoch", "validation", "metric")},
+            "trained": None if self.trained is None else asdict(self.trained),
         }
+        write_text(folder / NOTES, json.dumps(notes))
 
     def _open(self, folder: Path) -> None:
         """Take up what was kept; what is damaged or of other settings is begun anew."""
         try:
             notes = json.loads((folder / NOTES).read_text(encoding="utf-8"))
-            with np.load(folder / POINTS, allow_pickle=False) as points:
-                best = Best(
-                    **notes["best"], fitted_points=points["fitted"], test_points=points["test"]
-                )
-            if notes["configuration"] == self._configuration and (folder / CHECKPOINT).exists():
+            best, last = _read_look(folder / BEST), _read_look(folder / LAST)
+            trained = None if notes["trained"] is None else Trained(**notes["trained"])
+            goes_on = trained is not None or (folder / CHECKPOINT).exists()
+            if notes["configuration"] == self._configuration and goes_on:
                 self.curve = [CurvePoint(**point) for point in notes["curve"]]
-                self.best = best
+                self.best, self.last, self.trained = best, last, trained
                 return
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
             pass
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
+
+
+def _write_look(path: Path, look: Look) -> None:
+    with new_file(path) as beside, beside.open("wb") as file:
+        np.savez(file, **asdict(look))
+
+
+def _read_look(path: Path) -> Look:
+    with np.load(path, allow_pickle=False) as stored:
+        return Look(
+            int(stored["epoch"]),
+            float(stored["validation"]),
+            str(stored["metric"]),  # type: ignore[arg-type]
+            stored["fitted_points"],
+            stored["test_points"],
+        )

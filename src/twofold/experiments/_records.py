@@ -82,7 +82,8 @@ class RunRecord:
     configuration : mapping
         The protocol and the learner's parameters.
     data : mapping
-        "n_train", "n_validation", "n_test", "n_labels", "n_pairs".
+        "n_train", "n_validation", "n_test", "n_labels", "n_pairs" and "n_without_label", the
+        training items that are alike to nothing.
     score : {"accuracy", "jaccard"}
         What its neighbours' score is.
     measured, commit : str
@@ -156,7 +157,7 @@ def read_record(path: Path) -> RunRecord:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path} is no run record: it does not say {FORMAT!r}.")
     found = content.get("format_version")
-    if not isinstance(found, int) or found > FORMAT_VERSION:
+    if isinstance(found, int) and found > FORMAT_VERSION:
         raise ValueError(
             f"{path} has format version {found}, newer than {FORMAT_VERSION}, the newest this "
             "Twofold reads: update Twofold."

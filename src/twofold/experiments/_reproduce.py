@@ -97,17 +97,19 @@ def _one_seed(
         settings = configuration(protocol, method, examples.relation.n_items, seed)
         path = record_path(folder, protocol.name, method.name, seed)
         if path.exists():
-            yield _finished(path, settings)
+            yield _finished(path, settings, device)
             continue
         if is_cold[method.name]:
             warm_up(protocol, method, examples, device)
             is_cold[method.name] = False
         run = Run(method, seed)
-        progress = RunProgress(path.parent / f".{path.stem}", settings)
-        record, learner = run_method(
+        progress = RunProgress(path.parent / f".{path.stem}", settings | {"device": device})
+        record = run_method(
             protocol, method, examples, seed, device, progress, _watched(watch, run)
         )
-        gallery = gallery_of(protocol.name, method.name, seed, examples, learner, data.label_names)
+        gallery = gallery_of(
+            protocol.name, method.name, seed, examples, progress.last, data.label_names
+        )
         if gallery is not None:
             write_gallery(folder, gallery)
         write_record(folder, record)
@@ -129,20 +131,20 @@ def _phase_1(
         path = record_path(folder, protocol.name, method.name, 0)
         settings = configuration(protocol, method, len(data.train.labels), 0)
         if path.exists():
-            yield _finished(path, settings)
+            yield _finished(path, settings, device)
             continue
         record = run_phase_1(protocol, method, data.train, device)
         write_record(folder, record)
         yield record
 
 
-def _finished(path: Path, settings: dict[str, Any]) -> RunRecord:
+def _finished(path: Path, settings: dict[str, Any], device: str) -> RunRecord:
     """Return the record of a run that is done, if it is this run."""
     record = read_record(path)
-    if dict(record.configuration) != settings:
+    if dict(record.configuration) != settings or record.device != device:
         raise ValueError(
-            f"{path} was run with other settings: name another folder for the records, or remove "
-            "it to run it again."
+            f"{path} was run with other settings, or on another device: name another folder for "
+            "the records, or remove it to run it again."
         )
     return record
 

@@ -7,7 +7,6 @@ training items, which it never learns from, chooses the epoch whose neighbours a
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +19,7 @@ from twofold.experiments._machine import describe_commit, describe_machine
 from twofold.experiments._methods import Method, Setting
 from twofold.experiments._paper import N_DISSIMILAR, N_SIMILAR, Protocol
 from twofold.experiments._phase_1 import mean_seconds, time_phase_1
-from twofold.experiments._progress import RunProgress
+from twofold.experiments._progress import RunProgress, Trained
 from twofold.experiments._records import CurvePoint, RunRecord, Scores
 from twofold.experiments._sets import Part
 from twofold.relations import LabelRelation
@@ -39,8 +38,8 @@ def run_method(
     device: str,
     progress: RunProgress,
     watch: Watcher | None = None,
-) -> tuple[RunRecord, EmbeddingLearner]:
-    """Fit one method, and return its record and what it has learnt.
+) -> RunRecord:
+    """Fit one method, score it, and return its record.
 
     Parameters
     ----------
@@ -59,32 +58,48 @@ def run_method(
     watch : callable (epoch, n_epochs, auroc), optional
         Called wherever the run is looked at.
     """
-    n_items = examples.relation.n_items
     # First, so that what follows is not timed while Numba compiles.
     timed = time_phase_1(protocol, method, examples.fitted.labels, device)
-    learner = method.make(Setting(protocol, n_items, seed, device, progress.checkpoint))
+    if progress.trained is None:
+        _train(protocol, method, examples, seed, device, progress, watch)
+    trained = progress.trained
+    assert trained is not None
+    return RunRecord(
+        data_set=protocol.name,
+        method=method.name,
+        seed=seed,
+        configuration=configuration(protocol, method, examples.relation.n_items, seed),
+        data=examples.describe(),
+        seconds={"targets": trained.targets_seconds, "training": trained.training_seconds},
+        targets_seconds=timed,
+        curve=tuple(_counting_in(trained.targets_seconds, point) for point in progress.curve),
+        scores=_scores(protocol, examples, progress),
+        **_circumstances(protocol, device),
+    )
+
+
+def _train(
+    protocol: Protocol,
+    method: Method,
+    examples: Examples,
+    seed: int,
+    device: str,
+    progress: RunProgress,
+    watch: Watcher | None,
+) -> None:
+    """Fit a method, and note in `progress` what is to be told of it."""
+    setting = Setting(protocol, examples.relation.n_items, seed, device, progress.checkpoint)
+    learner = method.make(setting)
     follower = Follower(protocol, examples, learner, progress, watch)
     has_epochs = "callback" in learner.get_params(deep=False)
     if has_epochs:
         learner.set_params(callback=follower.follow)
     _fit(learner, method, examples)
     targets = learner.timing_.get("targets", 0.0)
-    training = sum(learner.timing_.values()) - targets
     if not has_epochs:
-        follower.look(learner.transform, None, training)
-    record = RunRecord(
-        data_set=protocol.name,
-        method=method.name,
-        seed=seed,
-        configuration=configuration(protocol, method, n_items, seed),
-        data=examples.describe(),
-        seconds={"targets": targets, "training": training},
-        targets_seconds=timed,
-        curve=tuple(_counting_in(targets, point) for point in progress.curve),
-        scores=_scores(protocol, examples, learner, progress),
-        **_circumstances(protocol, device),
-    )
-    return record, learner
+        follower.look(learner.transform, 0, sum(learner.timing_.values()) - targets)
+    # The last look's seconds are of the steps alone, for every method.
+    progress.finish(Trained(learner.metric_, targets, progress.curve[-1].seconds))
 
 
 def warm_up(protocol: Protocol, method: Method, examples: Examples, device: str) -> None:
@@ -121,13 +136,20 @@ def run_phase_1(protocol: Protocol, method: Method, train: Part, device: str) ->
             "n_validation": 0,
             "n_test": 0,
             "n_labels": n_labels,
-            "n_pairs": (N_SIMILAR + N_DISSIMILAR) * n_items,
+            "n_pairs": _n_sampled(train) if method.learns_from == "pairs" else 0,
             "n_without_label": int((~train.labels.any(axis=1)).sum()),
         },
         seconds={"targets": mean_seconds(timed), "training": 0.0},
         targets_seconds=timed,
         **_circumstances(protocol, device),
     )
+
+
+def _n_sampled(train: Part) -> int:
+    """Return how many pairs are sampled: an item that is alike to nothing has no similar one."""
+    with empty_rows_unsaid():
+        relation = LabelRelation(train.labels)
+        return relation.sample_pairs(N_SIMILAR, N_DISSIMILAR, random_state=0).n_pairs
 
 
 def configuration(protocol: Protocol, method: Method, n_items: int, seed: int) -> dict[str, Any]:
@@ -167,11 +189,17 @@ def _counting_in(targets: float, point: CurvePoint) -> CurvePoint:
     return CurvePoint(point.epoch, point.seconds + targets, point.auroc, point.validation)
 
 
-def _scores(
-    protocol: Protocol, examples: Examples, learner: EmbeddingLearner, progress: RunProgress
-) -> Scores:
-    best = progress.best
+def _scores(protocol: Protocol, examples: Examples, progress: RunProgress) -> Scores:
+    best, last, trained = progress.best, progress.last, progress.trained
     assert best is not None
+    assert last is not None
+    assert trained is not None
+    with empty_rows_unsaid():
+        found = retrieval_scores(
+            last.test_points,
+            examples.test.labels,
+            metric=trained.metric,  # type: ignore[arg-type]
+        )
     return Scores(
         auroc=progress.curve[-1].auroc,
         neighbours=neighbours_score(
@@ -183,17 +211,7 @@ def _scores(
             best.metric,
         ),
         neighbour_metric=best.metric,
-        epoch=best.epoch,
+        epoch=best.epoch or None,
         validation=best.validation,
-        retrieval=_retrieval(examples, learner),
+        retrieval={name: getattr(found, name) for name in RETRIEVAL},
     )
-
-
-def _retrieval(examples: Examples, learner: EmbeddingLearner) -> Mapping[str, float]:
-    with empty_rows_unsaid():
-        found = retrieval_scores(
-            learner.transform(examples.test.features),
-            examples.test.labels,
-            metric=learner.metric_,
-        )
-    return {name: getattr(found, name) for name in RETRIEVAL}

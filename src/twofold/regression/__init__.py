@@ -3,6 +3,7 @@
 Features and targets come in, an embedder goes out; pairs are unknown here.
 """
 
+from twofold.regression._expected_target import SMOOTHING
 from twofold.regression._features import (
     Features,
     is_memory_mapped,
@@ -38,6 +39,7 @@ from twofold.regression._training import (
 
 __all__ = [
     "NETWORKS",
+    "SMOOTHING",
     "Epoch",
     "Features",
     "FittedEmbedder",

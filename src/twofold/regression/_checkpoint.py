@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ from twofold._core.files import check_place, new_file
 
 LARGEST_SHARE = 0.05
 """Of the time of training that may go into writing."""
+SAME_LOSS = 0.01
 
 
 @dataclass(slots=True)
@@ -92,11 +94,14 @@ class Checkpoint:
         Whatever tells this training from others, as JSON takes it.
     network : nn.Module
         With its first weights, which tell it apart as well.
+    first_loss : float
+        Before any step: data, targets and method all tell in it, on a GPU not to the last digit.
     """
 
-    def __init__(self, path: Path, setting: Any, network: nn.Module) -> None:
+    def __init__(self, path: Path, setting: Any, network: nn.Module, first_loss: float) -> None:
         self.path = check_place(path)
         self._identity = _identity(setting, network)
+        self._first_loss = first_loss
         self._write_again = 0.0
 
     def restore(self, trainer: Trainer) -> Progress:
@@ -104,7 +109,8 @@ class Checkpoint:
         if not self.path.exists():
             return Progress()
         tensors, notes = _read(self.path)
-        if notes["identity"] != self._identity:
+        is_same_loss = math.isclose(notes["first_loss"], self._first_loss, rel_tol=SAME_LOSS)
+        if notes["identity"] != self._identity or not is_same_loss:
             raise ValueError(
                 f"{self.path} holds another training (other data, settings or seed): name another "
                 "checkpoint, or remove it to begin anew."
@@ -135,6 +141,7 @@ class Checkpoint:
     def _notes(self, trainer: Trainer, progress: Progress) -> dict[str, Any]:
         return {
             "identity": self._identity,
+            "first_loss": self._first_loss,
             "n_steps": trainer.n_steps,
             "rng": trainer.rng.bit_generator.state,
             "progress": {
@@ -159,8 +166,13 @@ def _tensors(trainer: Trainer, progress: Progress) -> dict[str, Tensor]:
 def _restore_moments(optimiser: torch.optim.Optimizer, moments: dict[str, Tensor]) -> None:
     state: dict[int, dict[str, Tensor]] = {}
     for name, tensor in moments.items():
-        number, kind = name.split(".")
-        state.setdefault(int(number), {})[kind] = tensor
+        place, kind = name.split(".")
+        state.setdefault(int(place), {})[kind] = tensor
+    for number, weights in enumerate(optimiser.param_groups[0]["params"]):
+        for kind, tensor in state.get(number, {}).items():
+            if tensor.shape == weights.shape:
+                # In the order of the weights' own numbers in memory, which Adam goes by.
+                state[number][kind] = torch.empty_like(weights).copy_(tensor)
     groups = optimiser.state_dict()["param_groups"]
     optimiser.load_state_dict({"state": state, "param_groups": groups})
 

@@ -61,9 +61,11 @@ class RecordedStep:
             self._eager(examples)
             return
         self._examples.copy_(examples)
-        if self._graph is None:
-            self._graph = self._record()
-        self._graph.replay()
+        # What is recorded, and replayed, is the work of the current device.
+        with torch.cuda.device(self._examples.device):
+            if self._graph is None:
+                self._graph = self._record()
+            self._graph.replay()
 
     def _record(self) -> torch.cuda.CUDAGraph:
         """Record a step without taking it."""

@@ -198,19 +198,16 @@ def _open_checkpoint(
 ) -> Checkpoint | None:
     if path is None:
         return None
-    setting = asdict(config) | {
-        "n_examples": task.n_examples,
-        "first_loss": _first_loss(network, task, config.batch_size),
-    }
-    return Checkpoint(path, setting, network)
+    setting = asdict(config) | {"n_examples": task.n_examples}
+    return Checkpoint(path, setting, network, _first_loss(network, task, config.batch_size))
 
 
-def _first_loss(network: nn.Module, task: Task, batch_size: int) -> str:
-    """Return, to three digits, what is lost at first: data, targets and method all tell in it."""
+def _first_loss(network: nn.Module, task: Task, batch_size: int) -> float:
+    """Return what is lost on the first examples."""
     some = torch.arange(min(batch_size, task.n_examples), device=task.index_device)
     network.eval()
     with torch.no_grad():
-        return f"{float(task.loss(network, some)):.2e}"
+        return float(task.loss(network, some))
 
 
 def _note_validation(done: Progress, loss: float, network: nn.Module) -> None:
@@ -238,7 +235,8 @@ def _one_epoch(
     """Pass over the examples once; the device is waited for only at the end."""
     trainer.network.train()
     n_drawn = config.n_drawn(task.n_examples)
-    drawn = trainer.rng.permutation(task.n_examples)[:n_drawn]
+    # As costly as what is drawn, not as what there is: of pairs there are many times more.
+    drawn = trainer.rng.choice(task.n_examples, n_drawn, replace=False)
     order = torch.from_numpy(drawn).to(task.index_device)
     step.total.zero_()
     for examples in _batches(order, config.batch_size):
@@ -280,7 +278,7 @@ def _learning_rates(n_examples: int, config: TrainingConfig) -> Tensor:
 def _refuse_nan(loss: float, epoch: int) -> None:
     if not math.isfinite(loss):
         raise FloatingPointError(
-            f"The loss became {loss} in epoch {epoch} of the regression. Lower learning_rate, or "
+            f"The loss became {loss} in epoch {epoch} of training. Lower learning_rate, or "
             "look for extreme values in X."
         )
 

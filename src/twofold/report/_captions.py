@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from twofold.experiments import RunRecord
 from twofold.report import _wording as wording
 from twofold.report._summaries import RunGroup
-from twofold.report._titles import NOTES, set_title
+from twofold.report._titles import ALIGNED_NOTE, ALIGNED_PUBFIG83, set_title
 
 NOT_VERSIONS = ("processor", "cores", "system", "gpu")
 COUNTS = (("n_train", "training"), ("n_validation", "validation"), ("n_test", "test"))
@@ -30,7 +30,14 @@ def measured_on(groups: Sequence[RunGroup]) -> str:
 
 def notes_on(groups: Sequence[RunGroup]) -> tuple[str, ...]:
     """Return what must be known to read the sets' figures."""
-    return tuple(NOTES[group.data_set] for group in groups if group.data_set in NOTES)
+    return (ALIGNED_NOTE,) if any(map(_is_aligned_pubfig83, groups)) else ()
+
+
+def _is_aligned_pubfig83(group: RunGroup) -> bool:
+    return group.data_set == "pubfig83" and any(
+        record.data["n_train"] + record.data["n_validation"] == ALIGNED_PUBFIG83
+        for record in group.records
+    )
 
 
 def notes_on_spread(groups: Sequence[RunGroup]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from scipy.special import stdtrit
 
@@ -277,12 +277,19 @@ def _check_seeds(records: Sequence[RunRecord]) -> None:
                 f"{later.method} on {later.data_set} with seed {later.seed} stands twice among the "
                 f"records of {machine_of(later).short}: keep one of them."
             )
-        if earlier.configuration.get("protocol") != later.configuration.get("protocol"):
+        if _without_seed(earlier) != _without_seed(later):
             raise ValueError(
-                f"{later.method} on {later.data_set} was run by another protocol with seed "
-                f"{later.seed} than with seed {earlier.seed}: they have no mean in common; run one "
+                f"{later.method} on {later.data_set} was run with other settings for seed "
+                f"{later.seed} than for seed {earlier.seed}: they have no mean in common; run one "
                 "of them again."
             )
+
+
+def _without_seed(record: RunRecord) -> dict[str, Any]:
+    """Return a run's settings but for what follows its seed."""
+    settings = dict(record.configuration)
+    parameters = settings.get("parameters", {})
+    return settings | {"parameters": {k: v for k, v in parameters.items() if k != "random_state"}}
 
 
 def _grouped(

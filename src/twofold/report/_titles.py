@@ -14,13 +14,12 @@ ORIGINS = {
     "other": "Others",
 }
 SCORES = {"accuracy": "5-NN accuracy", "jaccard": "5-NN Jaccard index"}
-NOTES = {
-    "pubfig83": (
-        "Our images of PubFig83 are 64×64, enlarged, and there are 10,518 training items: its "
-        "accuracy is not directly comparable with the paper's."
-    ),
-}
-"""What must be known to read a set's figures; it stands under each of its tables."""
+ALIGNED_PUBFIG83 = 10_518
+"""Training images of the aligned PubFig83, which are of 64×64 pixels."""
+ALIGNED_NOTE = (
+    "This is the aligned PubFig83: 10,518 training images, of 64×64 pixels, enlarged. The paper "
+    "had more, and of full resolution: its accuracy is not directly comparable."
+)
 UNTRAINED = ("raw",)
 """Methods that learn nothing: their time is no rival's."""
 

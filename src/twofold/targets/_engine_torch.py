@@ -153,9 +153,10 @@ class PairLinks:
         self, kind: Any, similar: Tensor, weight: Tensor | None, points: Tensor
     ) -> tuple[Tensor, Tensor]:
         assert self._fused is not None
-        loss, rows = self._fused.gather(
-            kind, self.starts, self.neighbour, similar, weight, points, self.loss.length
-        )
+        with torch.cuda.device(points.device):  # Triton launches on the current one
+            loss, rows = self._fused.gather(
+                kind, self.starts, self.neighbour, similar, weight, points, self.loss.length
+            )
         return loss, rows
 
     def _by_rows(
