@@ -256,7 +256,7 @@ def test_an_unknown_loss_is_refused(name, other):
 @every_learner
 def test_the_rivals_differ_from_the_metric_learner_in_the_method_only(name):
     ours, theirs = MetricLearner().get_params(), type(LEARNERS[name])().get_params()
-    own = {"learning_rate", "loss", "targets", "dim"}
+    own = {"learning_rate", "loss", "targets", "dim", "smoothing"}
     assert set(theirs) - set(ours) <= {"targets", "smoothing"}
     assert all(theirs[key] == ours[key] for key in set(theirs) - own)
 
