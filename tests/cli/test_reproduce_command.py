@@ -56,3 +56,15 @@ def test_seeds_are_a_number_or_a_list(text, seeds):
             _seeds(text)
     else:
         assert _seeds(text) == seeds
+
+
+def test_the_help_names_every_method_and_set(monkeypatch, capsys):
+    import re
+
+    from twofold.experiments import METHODS, PROTOCOLS
+
+    monkeypatch.setenv("COLUMNS", "200")
+    assert _run(monkeypatch, "reproduce", "--help") == 0
+    printed = re.sub(r"[^a-z0-9,|-]+", " ", capsys.readouterr().out)
+    for name in (*METHODS, *PROTOCOLS):
+        assert re.search(rf"(?<![\w-]){name}(?![\w-])", printed), name

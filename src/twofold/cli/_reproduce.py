@@ -43,9 +43,9 @@ def reproduce(
     methods: Annotated[
         str,
         typer.Option(
-            help="Methods, with commas between: fml-c, fml-dp, twofold, siamese, siamese-cosine, "
-            "triplet, nonlinear-nca, nca, lmnn, itml, raw, cross-entropy, one-hot, simplex, "
-            "supcon, proxy-anchor, multi-similarity, triplet-miner."
+            help="Methods, with commas between: fml-c, fml-dp, twofold, twofold-squared, siamese, "
+            "siamese-cosine, triplet, nonlinear-nca, nca, lmnn, itml, raw, cross-entropy, one-hot, "
+            "simplex, supcon, proxy-anchor, multi-similarity, triplet-miner."
         ),
     ] = "fml-c,fml-dp,twofold,siamese",
     seeds: Annotated[
