@@ -1,7 +1,7 @@
 """Experiments: a protocol in, a record of what was measured out."""
 
 from twofold.experiments._demo import DEMO_METHODS, Demo, DemoMethod, DemoRun, run_demo
-from twofold.experiments._gallery import Gallery, Shown, read_gallery
+from twofold.experiments._gallery import Gallery, Shown, choose_shown, read_gallery
 from twofold.experiments._machine import describe_commit, describe_machine
 from twofold.experiments._methods import DEFAULT_METHODS, METHODS, Method, choose_methods
 from twofold.experiments._paper import PROTOCOLS, PaperFigures, Protocol
@@ -34,6 +34,7 @@ __all__ = [
     "Scores",
     "Shown",
     "choose_methods",
+    "choose_shown",
     "describe_commit",
     "describe_machine",
     "open_set",

@@ -97,7 +97,7 @@ def gallery_of(
                     for row in nearest[number]
                 ),
             )
-            for number in _chosen(wrong)
+            for number in choose_shown(wrong)
         ),
     )
 
@@ -134,8 +134,11 @@ def gallery_path(folder: Path, data_set: str, method: str, seed: int) -> Path:
     return folder / data_set / f"{method}-seed{seed}.gallery.json"
 
 
-def _chosen(wrong: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the first that come, and the hardest."""
+def choose_shown(wrong: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return which test items to show: half of them the first that come, then the hardest.
+
+    `wrong`, shape (n_test, n_neighbours), says which neighbours are not alike.
+    """
     hardest = np.argsort(-wrong.sum(axis=1), kind="stable")[: N_SHOWN // 2]
     others = np.setdiff1d(np.arange(len(wrong)), hardest)[: N_SHOWN - hardest.size]
     return np.concatenate([others, hardest])

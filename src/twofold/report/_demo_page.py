@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from twofold.experiments import Demo, DemoRun
+from twofold.experiments import Demo, DemoRun, choose_shown
 from twofold.report._figures import auroc_curves, class_map, digit_image
-
-N_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +57,8 @@ def wrong_neighbours(demo: Demo, run: DemoRun) -> np.ndarray[tuple[int, ...], np
 
 
 def gallery(demo: Demo, run: DemoRun) -> list[ShownDigit]:
-    """Choose digits to show: half of them the first that come, then the hardest."""
+    """Return the digits to show, each with its nearest training digits."""
     wrong = wrong_neighbours(demo, run)
-    hardest = np.argsort(-wrong.sum(axis=1), kind="stable")[: N_SHOWN // 2]
-    others = np.setdiff1d(np.arange(len(wrong)), hardest)[: N_SHOWN - hardest.size]
     return [
         ShownDigit(
             digit_image(demo.test_images[number]),
@@ -76,5 +72,5 @@ def gallery(demo: Demo, run: DemoRun) -> list[ShownDigit]:
                 for row, is_wrong in zip(run.neighbours[number], wrong[number], strict=True)
             ),
         )
-        for number in (*others, *hardest)
+        for number in choose_shown(wrong)
     ]
