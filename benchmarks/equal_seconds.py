@@ -72,7 +72,8 @@ def measure() -> list[Figure]:
         for method in ("twofold", *RIVALS)
     ]
     missing = [job for job in jobs if _kept(_name(job)) is None]
-    with ProcessPoolExecutor(N_AT_A_TIME, multiprocessing.get_context("spawn"), _one_thread) as pool:
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(N_AT_A_TIME, spawn, _one_thread) as pool:
         for job, scores in zip(missing, pool.map(_scores, missing), strict=True):
             _keep(_name(job), scores)
             print(*job, *np.round(scores, 4), flush=True)
