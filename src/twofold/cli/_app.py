@@ -8,6 +8,7 @@ import typer
 
 from twofold import __version__
 from twofold.cli._demo import demo
+from twofold.cli._inspect import inspect
 from twofold.cli._report import report
 from twofold.cli._reproduce import reproduce
 
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(reproduce)
+app.command()(inspect)
 app.command()(report)
 
 

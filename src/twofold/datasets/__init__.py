@@ -1,20 +1,27 @@
-"""Real data sets, one loader a file: each returns arrays and what they mean."""
+"""Data, one loader a file: real sets and a user's own files.
+
+Each returns arrays and what they mean.
+"""
 
 from twofold.datasets._cifar10 import load_cifar10
 from twofold.datasets._downloads import download
+from twofold.datasets._feature_table import FeatureTable, load_table
 from twofold.datasets._image_set import ImageSet, LabelledImages
 from twofold.datasets._mnist import load_mnist
 from twofold.datasets._multilabel import MULTILABEL_SETS, MultilabelSet, load_multilabel
 from twofold.datasets._nus_wide import NusWideLabels, load_nus_wide_labels
 from twofold.datasets._nus_wide_images import has_nus_wide_images, load_nus_wide
+from twofold.datasets._pairs_file import PairsFile, load_pairs
 from twofold.datasets._pubfig83 import load_pubfig83
 
 __all__ = [
     "MULTILABEL_SETS",
+    "FeatureTable",
     "ImageSet",
     "LabelledImages",
     "MultilabelSet",
     "NusWideLabels",
+    "PairsFile",
     "download",
     "has_nus_wide_images",
     "load_cifar10",
@@ -22,5 +29,7 @@ __all__ = [
     "load_multilabel",
     "load_nus_wide",
     "load_nus_wide_labels",
+    "load_pairs",
     "load_pubfig83",
+    "load_table",
 ]

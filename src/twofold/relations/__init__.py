@@ -4,9 +4,23 @@ A relation comes in as arrays and is checked once, in its constructor; every lat
 as it is.
 """
 
+from twofold.relations._chains import Contradiction
+from twofold.relations._diagnosis import Diagnosis, diagnose
+from twofold.relations._folds import Fold, TooFewPairsError, split_folds
 from twofold.relations._labels import LabelRelation
 from twofold.relations._pairs import PairRelation
 from twofold.relations._patterns import LabelPatterns
 from twofold.relations._triplets import TripletRelation
 
-__all__ = ["LabelPatterns", "LabelRelation", "PairRelation", "TripletRelation"]
+__all__ = [
+    "Contradiction",
+    "Diagnosis",
+    "Fold",
+    "LabelPatterns",
+    "LabelRelation",
+    "PairRelation",
+    "TooFewPairsError",
+    "TripletRelation",
+    "diagnose",
+    "split_folds",
+]

@@ -132,6 +132,16 @@ class PairRelation:
             )
         return self._rows(inside, new_number, n_taken)
 
+    def take_pairs(self, rows: ArrayLike) -> PairRelation:
+        """Return some of the statements, over the same items.
+
+        Parameters
+        ----------
+        rows : array_like of int or of bool
+            Rows of the statements, or a mask over all of them.
+        """
+        return self._rows(np.asarray(rows), np.arange(self.n_items), self.n_items)
+
     def merge(self, other: PairRelation) -> PairRelation:
         """Return the statements of both; the larger number of items counts."""
         if not isinstance(other, PairRelation):
@@ -170,7 +180,7 @@ class PairRelation:
         """
         rng = as_generator(random_state)
         _, first, pair = np.unique(
-            _pair_keys(self.left, self.right, self.n_items), return_index=True, return_inverse=True
+            pair_keys(self.left, self.right, self.n_items), return_index=True, return_inverse=True
         )
         n_out = _n_held_out(held_out, first.size)
         is_alike = self.similar[first] > 0.5
@@ -181,14 +191,10 @@ class PairRelation:
         chosen[alike[:n_alike_out]] = True
         chosen[unalike[: n_out - n_alike_out]] = True
         out = chosen[pair]
-        everything = np.arange(self.n_items)
-        return (
-            self._rows(~out, everything, self.n_items),
-            self._rows(out, everything, self.n_items),
-        )
+        return self.take_pairs(~out), self.take_pairs(out)
 
     def _rows(
-        self, rows: NDArray[np.bool_], new_number: NDArray[np.int64], n_items: int
+        self, rows: NDArray[Any], new_number: NDArray[np.int64], n_items: int
     ) -> PairRelation:
         """Return some statements, their items renumbered."""
         with warnings.catch_warnings():
@@ -261,9 +267,7 @@ def _refuse_self_pairs(left: NDArray[np.int64], right: NDArray[np.int64]) -> Non
         )
 
 
-def _pair_keys(
-    left: NDArray[np.int64], right: NDArray[np.int64], n_items: int
-) -> NDArray[np.int64]:
+def pair_keys(left: NDArray[np.int64], right: NDArray[np.int64], n_items: int) -> NDArray[np.int64]:
     """One number for a pair of items, whichever comes first."""
     return np.minimum(left, right) * n_items + np.maximum(left, right)
 
@@ -275,7 +279,7 @@ def _warn_of_contradictions(
     n_items: int,
 ) -> None:
     """Count the pairs that are stated both above and below one half, and name the first."""
-    keys = _pair_keys(left, right, n_items)
+    keys = pair_keys(left, right, n_items)
     alike, unalike = similar > 0.5, similar < 0.5
     # Sorting the keys with their side in the last bit costs one sort and no index array.
     sided = np.sort(keys[alike | unalike] * 2 + alike[alike | unalike])

@@ -2,7 +2,16 @@
 
 from twofold.report._demo_page import demo_page
 from twofold.report._gallery import read_galleries
+from twofold.report._inspect_page import count_rows, inspect_page, shown_chain
 from twofold.report._markdown import paper_tables
 from twofold.report._paper_page import paper_page
 
-__all__ = ["demo_page", "paper_page", "paper_tables", "read_galleries"]
+__all__ = [
+    "count_rows",
+    "demo_page",
+    "inspect_page",
+    "paper_page",
+    "paper_tables",
+    "read_galleries",
+    "shown_chain",
+]

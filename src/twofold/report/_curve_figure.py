@@ -110,7 +110,7 @@ def curve_figure(curves: Mapping[str, MeanCurve], label: str, name: str) -> str:
         else:
             axes.yaxis.set_major_locator(MaxNLocator(6))
         axes.grid(axis="y", color="#e3e8ed")
-        return _inline_svg(figure, label, name)
+        return inline_svg(figure, label, name)
 
 
 def _draw(
@@ -151,7 +151,7 @@ def _scale_missing(axes: Axes) -> None:
     axes.invert_yaxis()
 
 
-def _inline_svg(figure: Figure, label: str, name: str) -> str:
+def inline_svg(figure: Figure, label: str, name: str) -> str:
     """Return a figure as SVG that says what it shows and shares no id with another."""
     buffer = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))

@@ -1,20 +1,31 @@
 """Phase 1: a target vector for every item, from the relation alone.
 
 A relation comes in, points go out; features are unknown here. Labels with the dot-product loss
-have an exact answer; explicit pairs and triplets are solved by Adam over their edges.
+have an exact answer; explicit pairs and triplets are solved by Adam over their edges. Targets of a
+part of the statements also judge the others: the gauge, and which statements are suspicious.
 """
 
+from twofold.targets._cross_validation import cross_validated_similarity
+from twofold.targets._gauge import DECIDING_AUROC, Gauge, GaugePoint, gauge_targets
 from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletLoss
 from twofold.targets._solution import TargetSolution
 from twofold.targets._solve import solve_targets
 from twofold.targets._standardise import standardise_targets
+from twofold.targets._suspicion import rank_suspicious, suspicion
 
 __all__ = [
+    "DECIDING_AUROC",
     "ContrastiveLoss",
     "DotLoss",
+    "Gauge",
+    "GaugePoint",
     "PairLoss",
     "TargetSolution",
     "TripletLoss",
+    "cross_validated_similarity",
+    "gauge_targets",
+    "rank_suspicious",
     "solve_targets",
     "standardise_targets",
+    "suspicion",
 ]

@@ -1,0 +1,150 @@
+"""A user's own features: NumPy, CSV or Parquet, a row an item, and what the rows are called."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from twofold.datasets._columns import (
+    TABLE_SUFFIXES,
+    Columns,
+    as_row_numbers,
+    existing_file,
+    read_columns,
+)
+
+KEY = "id"
+"""The column that names the rows, if there is one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureTable:
+    """Features of every item.
+
+    Attributes
+    ----------
+    features : ndarray or csr_array of float32, shape (n_items, n_features)
+        What is known of each item.
+    keys : ndarray of int64 or of str objects, shape (n_items,)
+        What each row is called; 0 .. n_items - 1 if the file does not say.
+    """
+
+    features: Any
+    keys: NDArray[Any]
+
+    @property
+    def n_items(self) -> int:
+        """Number of rows."""
+        return self.keys.size
+
+
+def load_table(path: str | os.PathLike[str], key: str | None = None) -> FeatureTable:
+    """Read features, a row an item.
+
+    Parameters
+    ----------
+    path : path
+        .npy with one matrix; .npz with one, or a sparse one as scipy.sparse.save_npz writes it;
+        .csv, .tsv, .parquet or .pq whose columns are numbers but for the key.
+    key : str, optional
+        The column with the rows' keys. By default the one that is called "id", or else the first
+        if it holds text; without either, rows are called by their numbers.
+    """
+    file = existing_file(path, (".npy", ".npz", *TABLE_SUFFIXES))
+    if file.suffix.lower() in (".npy", ".npz"):
+        if key is not None:
+            raise ValueError(f"key={key!r} names a column, but {file} has none.")
+        features = _checked(file, _read_array(file))
+        return FeatureTable(features, np.arange(features.shape[0]))
+    columns = read_columns(file, text=(key or KEY,))
+    named = _key_column(columns, key)
+    kept = [name for name in columns.names if name != named]
+    if not kept:
+        raise ValueError(f"{file} has no column of features beside {named!r}.")
+    features = np.empty((columns.table.num_rows, len(kept)), dtype=np.float32)
+    for number, name in enumerate(kept):
+        features[:, number] = columns.numbers(name)
+    return FeatureTable(features, _keys(columns, named))
+
+
+def _read_array(file: Path) -> Any:
+    """Return the matrix in a NumPy file; pickled objects are never loaded."""
+    try:
+        # Opened here, because np.load leaves a damaged file open.
+        with file.open("rb") as opened:
+            loaded = np.load(opened, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return loaded
+            names = loaded.files
+            if "format" in names:
+                return sparse.csr_array(sparse.load_npz(file))
+            if len(names) == 1:
+                return loaded[names[0]]
+    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+        raise ValueError(f"{file} cannot be read ({reason}): get it again.") from error
+    raise ValueError(
+        f"{file} holds {len(names)} arrays ({', '.join(names[:5])}): save the features alone, with "
+        "np.save or scipy.sparse.save_npz."
+    )
+
+
+def _checked(file: Path, features: Any) -> Any:
+    """Return a matrix of finite numbers as float32."""
+    if features.ndim != 2 or 0 in features.shape:
+        raise ValueError(f"{file} must hold (n_items, n_features) numbers, got {features.shape}.")
+    if features.dtype.kind not in "biuf":
+        raise ValueError(f"{file} must hold numbers, got {features.dtype}.")
+    is_sparse = sparse.issparse(features)
+    finite = np.isfinite(features.data if is_sparse else features)
+    if not finite.all():
+        wrong = np.argwhere(~finite)[0]
+        row = (
+            np.searchsorted(features.indptr, wrong[0], side="right") - 1 if is_sparse else wrong[0]
+        )
+        raise ValueError(
+            f"{file} must hold finite numbers; {np.count_nonzero(~finite)} are not, first in row "
+            f"{row}."
+        )
+    return features.astype(np.float32)
+
+
+def _key_column(columns: Columns, key: str | None) -> str | None:
+    """Return the column that names the rows, None if there is none."""
+    import pyarrow as pa
+
+    if key is not None:
+        columns.require([key])
+        return key
+    if KEY in columns.names:
+        return KEY
+    first = columns.table[0].type
+    if pa.types.is_dictionary(first):
+        first = first.value_type
+    is_text = pa.types.is_string(first) or pa.types.is_large_string(first)
+    return columns.names[0] if is_text else None
+
+
+def _keys(columns: Columns, name: str | None) -> NDArray[Any]:
+    """Return what the rows are called, each differently."""
+    if name is None:
+        return np.arange(columns.table.num_rows)
+    (ids,) = as_row_numbers(columns.ids(name))
+    keys = np.asarray(ids.to_numpy(zero_copy_only=False))
+    codes = ids.dictionary_encode().indices.to_numpy()
+    repeated = np.flatnonzero(codes != np.arange(codes.size))
+    if repeated.size:
+        # Codes count up where a key is new, so the first that falls behind repeats one.
+        row = int(repeated[0])
+        raise ValueError(
+            f"The column {name!r} of {columns.path} must name every row differently; first again "
+            f"at {columns.place(row)} ({keys[row]!r})."
+        )
+    return keys

@@ -1,0 +1,148 @@
+"""A user's own statements about pairs: CSV or Parquet with columns left, right, similar[, weight].
+
+Ids are row numbers or keys of the feature table; here they become row numbers, and the keys are
+kept so that an item can be called by its own name.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twofold.datasets._columns import Columns, as_row_numbers, read_columns
+
+NEEDED = ("left", "right", "similar")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairsFile:
+    """Statements about pairs, as a PairRelation takes them, and what the items are called.
+
+    Attributes
+    ----------
+    left, right : ndarray of int64, shape (n_pairs,)
+        Item numbers, rows of `keys`.
+    similar : ndarray of float32, shape (n_pairs,)
+        1 for alike, 0 for not alike, a grade in between.
+    weight : ndarray of float32, shape (n_pairs,), or None
+        How much a statement counts, if the file says so.
+    keys : ndarray of int64 or of str objects, shape (n_items,)
+        What each item is called.
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    similar: NDArray[np.float32]
+    weight: NDArray[np.float32] | None
+    keys: NDArray[Any]
+
+    @property
+    def n_items(self) -> int:
+        """Number of items that the ids address."""
+        return self.keys.size
+
+
+def load_pairs(path: str | os.PathLike[str], keys: ArrayLike | None = None) -> PairsFile:
+    r"""Read statements about pairs.
+
+    Parameters
+    ----------
+    path : path
+        A .csv, .tsv, .parquet or .pq file with columns left, right, similar and, if wanted, weight.
+    keys : array_like of int or str, shape (n_items,), optional
+        What the rows of the feature table are called; every id has to be one of them. Without it,
+        ids that are the whole numbers 0 .. n_items - 1 are taken as they are, and any others are
+        numbered as they first appear, the left column before the right one.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pairs.csv"
+    ...     _ = path.write_text("left,right,similar\nann,bob,1\nbob,eve,0\n")
+    ...     pairs = load_pairs(path)
+    >>> pairs.left.tolist(), pairs.right.tolist(), pairs.keys.tolist()
+    ([0, 1], [1, 2], ['ann', 'bob', 'eve'])
+    """
+    columns = read_columns(path, text=("left", "right"))
+    columns.require(NEEDED)
+    left, right, names = _numbered(columns, keys)
+    similar = _read_within(columns, "similar", 1.0)
+    largest = float(np.finfo(np.float32).max)
+    weight = _read_within(columns, "weight", largest) if "weight" in columns.names else None
+    _refuse_self_pairs(columns, left, right, names)
+    return PairsFile(left, right, similar, weight, names)
+
+
+def _numbered(
+    columns: Columns, keys: ArrayLike | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+    """Return the ids as item numbers, and what the items are called."""
+    import pyarrow as pa
+
+    ids = [columns.ids("left"), columns.ids("right")]
+    if keys is not None:
+        called = np.asarray(keys)
+        *ids, known = as_row_numbers(*ids, pa.array(called.tolist()))
+        left, right = (
+            _looked_up(columns, name, column, known)
+            for name, column in zip(("left", "right"), ids, strict=True)
+        )
+        return left, right, called
+    both = pa.concat_arrays(as_row_numbers(*ids))
+    coded = both.dictionary_encode()
+    names = np.asarray(coded.dictionary.to_numpy(zero_copy_only=False))
+    numbers = coded.indices.to_numpy().astype(np.int64)
+    if names.dtype.kind == "i" and names.min() == 0 and names.max() == names.size - 1:
+        numbers, names = names[numbers], np.arange(names.size)
+    n_pairs = columns.table.num_rows
+    return numbers[:n_pairs], numbers[n_pairs:], names
+
+
+def _looked_up(columns: Columns, name: str, ids: Any, known: Any) -> NDArray[np.int64]:
+    """Return the row of each id in the feature table."""
+    from pyarrow import compute
+
+    places = compute.index_in(ids, value_set=known)
+    unknown = np.flatnonzero(np.asarray(compute.is_null(places).to_numpy(zero_copy_only=False)))
+    if unknown.size:
+        row = int(unknown[0])
+        raise ValueError(
+            f"{unknown.size} id(s) in the column {name!r} of {columns.path} are not in the feature "
+            f"table, first {ids[row].as_py()!r} at {columns.place(row)}; its {len(known)} rows are "
+            f"called {known[0].as_py()!r} to {known[len(known) - 1].as_py()!r}."
+        )
+    return np.asarray(places.to_numpy(), dtype=np.int64)
+
+
+def _read_within(columns: Columns, name: str, largest: float) -> NDArray[np.float32]:
+    """Return a column of numbers from 0 to `largest`."""
+    values = columns.numbers(name)
+    wrong = np.flatnonzero((values < 0) | (values > largest))
+    if wrong.size:
+        value = values[wrong[0]]
+        meant = "from 0 (not alike) to 1 (alike)" if largest == 1 else "finite and not negative"
+        hint = " For 1 and -1 write 1 and 0." if name == "similar" and value == -1 else ""
+        raise ValueError(
+            f"The column {name!r} of {columns.path} must be {meant}; {wrong.size} value(s) are "
+            f"not, first at {columns.place(int(wrong[0]))} ({value:g}).{hint}"
+        )
+    return values.astype(np.float32)
+
+
+def _refuse_self_pairs(
+    columns: Columns, left: NDArray[np.int64], right: NDArray[np.int64], names: NDArray[Any]
+) -> None:
+    wrong = np.flatnonzero(left == right)
+    if wrong.size:
+        row = int(wrong[0])
+        raise ValueError(
+            f"{wrong.size} pair(s) of {columns.path} join an item to itself, first at "
+            f"{columns.place(row)} ({names[left[row]]}). Drop them: they say nothing about the "
+            "relation."
+        )

@@ -1,0 +1,156 @@
+"""The truth about a user's pairs: counted, gauged, and the most suspicious named."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twofold._core.checks import check_count
+from twofold.estimators import MetricLearner
+from twofold.evaluation import pair_auroc, pair_similarity
+from twofold.experiments._inspection import Inspection, Suspect
+from twofold.regression import n_rows
+from twofold.relations import PairRelation, TooFewPairsError, diagnose, split_folds
+from twofold.targets import Gauge, gauge_targets, rank_suspicious, suspicion
+
+Progress = Callable[[str, float], Any]
+"""Called with what is being done and the share of it that is."""
+N_FOLDS = 5
+
+
+def inspect_pairs(
+    relation: PairRelation,
+    features: Any = None,
+    *,
+    keys: ArrayLike | None = None,
+    n_suspicious: int = 20,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> Inspection:
+    """Inspect a user's statements about pairs.
+
+    Parameters
+    ----------
+    relation : PairRelation
+        The statements.
+    features : array or sparse matrix, n_items rows, optional
+        With them the suspicious are found by embeddings, which also know of items in few pairs;
+        without, by targets.
+    keys : array_like, shape (n_items,), optional
+        What the items are called; by default their numbers.
+    n_suspicious : int
+        Most suspects listed.
+    random_state : int
+        Seed of folds and solutions.
+    progress : callable (what, share), optional
+        Called as the work goes on.
+    """
+    began = time.perf_counter()
+    n_suspicious = check_count("n_suspicious", n_suspicious, minimum=0)
+    names = _check_keys(relation, keys)
+    _check_rows(relation, features)
+    told: Progress = (lambda what, share: None) if progress is None else progress
+    told("counting", 0.0)
+    diagnosis = diagnose(relation)
+    told("counting", 1.0)
+    gauge, why_not = _gauge(relation, random_state, lambda share: told("gauging", share))
+    similarity, features_auroc = None if gauge is None else gauge.similarity, None
+    if gauge is not None and features is not None:
+        similarity = embedding_similarity(
+            relation, features, random_state, lambda share: told("learning", share)
+        )
+        sure = relation.similar != 0.5
+        features_auroc = pair_auroc(relation.similar[sure] > 0.5, similarity[sure])
+    return Inspection(
+        keys=names,
+        diagnosis=diagnosis,
+        gauge=gauge,
+        why_no_gauge=why_not,
+        judge=None if gauge is None else "targets" if features is None else "features",
+        features_auroc=features_auroc,
+        suspects=() if similarity is None else _suspects(relation, similarity, n_suspicious),
+        seed=random_state,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def embedding_similarity(
+    relation: PairRelation,
+    features: Any,
+    random_state: int,
+    progress: Callable[[float], Any],
+) -> NDArray[np.float32]:
+    """Return the similarity of each stated pair by an embedding learnt without that statement.
+
+    Parameters
+    ----------
+    relation : PairRelation
+        Statements, parted into five folds; each is judged by what is learnt from the others.
+    features : array or sparse matrix, n_items rows
+        What the embedding starts from.
+    random_state : int
+        Seed of folds and training.
+    progress : callable (share)
+        Called after every fold.
+
+    Returns
+    -------
+    similarity : ndarray of float32, shape (n_pairs,)
+        Large for the alike.
+    """
+    similarity = np.empty(relation.n_pairs, dtype=np.float32)
+    for number, fold in enumerate(split_folds(relation, N_FOLDS, random_state), start=1):
+        # The seam for feedback: any learner that is fitted on pairs can take this one's place.
+        learner = MetricLearner(loss="contrastive", random_state=random_state)
+        points = learner.fit(features, relation=fold.kept).transform(features)
+        left, right = relation.left[fold.held_out], relation.right[fold.held_out]
+        similarity[fold.held_out] = pair_similarity(points, left, right, learner.metric_)
+        progress(number / N_FOLDS)
+    return similarity
+
+
+def _check_keys(relation: PairRelation, keys: ArrayLike | None) -> NDArray[Any]:
+    names = np.arange(relation.n_items) if keys is None else np.asarray(keys)
+    if names.shape != (relation.n_items,):
+        raise ValueError(
+            f"keys must name each of the {relation.n_items} items, got shape {names.shape}."
+        )
+    return names
+
+
+def _check_rows(relation: PairRelation, features: Any) -> None:
+    if features is not None and n_rows(features) != relation.n_items:
+        raise ValueError(
+            f"features must have a row for each of the {relation.n_items} items, got "
+            f"{n_rows(features)} row(s)."
+        )
+
+
+def _gauge(
+    relation: PairRelation, seed: int, progress: Callable[[float], Any]
+) -> tuple[Gauge | None, str]:
+    """Return the gauge, or why there is none."""
+    try:
+        return gauge_targets(relation, n_folds=N_FOLDS, random_state=seed, progress=progress), ""
+    except TooFewPairsError as reason:
+        return None, str(reason)
+
+
+def _suspects(
+    relation: PairRelation, similarity: NDArray[np.float32], n_suspicious: int
+) -> tuple[Suspect, ...]:
+    how_much = suspicion(relation, similarity)
+    return tuple(
+        Suspect(
+            row=int(row),
+            left=int(relation.left[row]),
+            right=int(relation.right[row]),
+            similar=float(relation.similar[row]),
+            suspicion=float(how_much[row]),
+        )
+        for row in rank_suspicious(relation, similarity)[:n_suspicious]
+    )

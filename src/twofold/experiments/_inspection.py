@@ -1,0 +1,161 @@
+"""What an inspection of pairs found: a record to be printed, stored or made a page of."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twofold.experiments._inspection_reading import read_diagnosis, read_gauge, read_suspects
+from twofold.relations import Contradiction, Diagnosis
+from twofold.targets import Gauge
+
+FORMAT = "twofold-inspection"
+FORMAT_VERSION = 1
+LARGEST_SIZES = 20
+"""Sizes of parts and groups that are stored, the largest first."""
+Judge = Literal["targets", "features"]
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A statement that the others contradict.
+
+    Attributes
+    ----------
+    row : int
+        Of the statement, from 0 on.
+    left, right : int
+        Its items.
+    similar : float
+        What it states.
+    suspicion : float
+        How strongly the others contradict it, in [0, 1]: see `twofold.targets.suspicion`.
+    """
+
+    row: int
+    left: int
+    right: int
+    similar: float
+    suspicion: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inspection:
+    """What is to be known of a relation before anything is learnt from it.
+
+    Attributes
+    ----------
+    keys : ndarray, shape (n_items,)
+        What the items are called.
+    diagnosis : Diagnosis
+        Counts, parts and contradictions.
+    gauge : Gauge or None
+        Whether the pairs alone decide the relation; None if they are too few or of one kind.
+    why_no_gauge : str
+        Then the reason.
+    judge : {"targets", "features"} or None
+        What found the suspects: targets, or embeddings of features, made from other statements.
+    features_auroc : float or None
+        Of held-out statements by those embeddings, where features are given.
+    suspects : tuple of Suspect
+        The most suspicious first.
+    seed : int
+        Of everything random.
+    seconds : float
+        Of all of it.
+    """
+
+    keys: NDArray[Any]
+    diagnosis: Diagnosis
+    gauge: Gauge | None
+    why_no_gauge: str
+    judge: Judge | None
+    features_auroc: float | None
+    suspects: tuple[Suspect, ...]
+    seed: int
+    seconds: float
+
+    @property
+    def headline(self) -> str:
+        """Whether the pairs decide the relation."""
+        return read_gauge(self.gauge, self.why_no_gauge, self.diagnosis.n_pairs)[0]
+
+    @property
+    def reading(self) -> tuple[str, ...]:
+        """Sentences below the headline: what it rests on, and what else should be known."""
+        return (
+            read_gauge(self.gauge, self.why_no_gauge, self.diagnosis.n_pairs)[1],
+            *read_diagnosis(self.diagnosis),
+            *read_suspects(self.gauge, self.features_auroc),
+        )
+
+    def key(self, item: int) -> int | str:
+        """What an item is called."""
+        key = self.keys[item]
+        return int(key) if isinstance(key, int | np.integer) else str(key)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it as JSON takes it, items by their keys and rows from 0 on."""
+        return {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "headline": self.headline,
+            "reading": list(self.reading),
+            "counts": _counts(self.diagnosis),
+            "both_ways": [list(rows) for rows in self.diagnosis.both_ways],
+            "contradictions": [self._contradiction(one) for one in self.diagnosis.contradictions],
+            "gauge": None if self.gauge is None else _gauge(self.gauge),
+            "judge": self.judge,
+            "features_auroc": self.features_auroc,
+            "suspicious": [
+                asdict(one) | {"left": self.key(one.left), "right": self.key(one.right)}
+                for one in self.suspects
+            ],
+            "seed": self.seed,
+            "seconds": self.seconds,
+        }
+
+    def _contradiction(self, one: Contradiction) -> dict[str, Any]:
+        return {
+            "row": one.row,
+            "left": self.key(one.left),
+            "right": self.key(one.right),
+            "chain": [self.key(item) for item in one.chain],
+        }
+
+
+def _counts(diagnosis: Diagnosis) -> dict[str, Any]:
+    return {
+        "items": diagnosis.n_items,
+        "pairs": diagnosis.n_pairs,
+        "similar": diagnosis.n_similar,
+        "dissimilar": diagnosis.n_dissimilar,
+        "graded": diagnosis.n_graded,
+        "pairs_per_item": diagnosis.statements_per_item,
+        "share_known": diagnosis.share_known,
+        "items_in_no_pair": diagnosis.n_unlinked,
+        "parts": diagnosis.n_parts,
+        "largest_parts": diagnosis.part_sizes[:LARGEST_SIZES].tolist(),
+        "similar_groups": diagnosis.n_groups,
+        "largest_similar_groups": diagnosis.group_sizes[:LARGEST_SIZES].tolist(),
+        "stated_more_than_once": diagnosis.n_repeated,
+        "stated_both_ways": diagnosis.n_both_ways,
+        "contradictions": diagnosis.n_contradictions,
+    }
+
+
+def _gauge(gauge: Gauge) -> dict[str, Any]:
+    return {
+        "decides": gauge.decides,
+        "auroc": gauge.auroc,
+        "standard_error": gauge.standard_error,
+        "folds": gauge.n_folds,
+        "undecided": gauge.n_undecided,
+        "levelled": gauge.has_levelled,
+        "pairs_needed": gauge.n_needed,
+        "curve": [asdict(point) for point in gauge.curve],
+        "seconds": gauge.seconds,
+    }

@@ -1,0 +1,108 @@
+"""What an inspection found, in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from twofold.relations import Diagnosis
+from twofold.targets import Gauge
+
+MOST = 0.5
+NO_ERROR = (
+    "If being alike is transitive, as for classes, each of them or a pair of its chain is wrong; "
+    "if items may be alike for different reasons, as with several labels an item, it is no error."
+)
+
+
+def read_gauge(gauge: Gauge | None, why_no_gauge: str, n_pairs: int) -> tuple[str, str]:
+    """Return a headline, and what it rests on."""
+    if gauge is None:
+        return "These pairs cannot be gauged", why_no_gauge
+    measured = (
+        f"Targets made from {gauge.n_folds - 1} of {gauge.n_folds} parts of them order the pairs "
+        f"of the other part with an AUROC of {gauge.auroc:.3f} ± {gauge.standard_error:.3f}; 0.5 "
+        "is chance."
+    )
+    if gauge.decides:
+        return "These pairs decide the relation", f"{measured} {_spared(gauge, n_pairs)}".strip()
+    return (
+        "These pairs do not decide the relation: use features",
+        f"{measured} {_missing(gauge, n_pairs)}",
+    )
+
+
+def read_diagnosis(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield a sentence for everything that a user should know."""
+    if diagnosis.n_unlinked:
+        yield (
+            f"{_count(diagnosis.n_unlinked, 'item is', 'items are')} in no pair: only features can "
+            "say anything about them."
+        )
+    if diagnosis.n_parts > 1:
+        yield (
+            f"The pairs fall into {diagnosis.n_parts:,} parts that no pair joins, the largest of "
+            f"{diagnosis.part_sizes[0]:,} items: items of two parts are not compared, not even "
+            "through others."
+        )
+    if diagnosis.n_both_ways:
+        both_ways = _count(diagnosis.n_both_ways, "pair is", "pairs are")
+        yield f"{both_ways} stated both as alike and as not alike."
+    if diagnosis.n_contradictions:
+        inside = _count(
+            diagnosis.n_contradictions, "dissimilar pair joins", "dissimilar pairs join"
+        )
+        yield f"{inside} two items that a chain of similar pairs joins too. {NO_ERROR}"
+    if diagnosis.n_contradictions > MOST * max(diagnosis.n_dissimilar, 1):
+        yield (
+            "That is so of most dissimilar pairs. A few wrong similar pairs are enough to join all "
+            "groups into one, so look at the suspicious ones first."
+        )
+
+
+def read_suspects(gauge: Gauge | None, features_auroc: float | None) -> Iterator[str]:
+    """Yield what the suspicious pairs rest on, and how far they can be trusted."""
+    if gauge is None:
+        return
+    if features_auroc is not None:
+        yield (
+            "Embeddings of the features, learnt from the other pairs, order held-out pairs with an "
+            f"AUROC of {features_auroc:.3f}. The suspicious pairs are those that they contradict."
+        )
+    elif gauge.decides:
+        yield "The suspicious pairs are those that targets made from the other pairs contradict."
+    else:
+        yield (
+            "The pairs say little about each other, so that the suspicious ones are to be taken "
+            "with care; features would find them better."
+        )
+
+
+def _spared(gauge: Gauge, n_pairs: int) -> str:
+    needed = gauge.n_needed
+    if needed is None or needed > 0.75 * n_pairs:
+        return ""
+    return f"About {_rounded(needed)} of these {n_pairs:,} pairs would have done."
+
+
+def _missing(gauge: Gauge, n_pairs: int) -> str:
+    needed = gauge.n_needed
+    if needed is not None and needed <= n_pairs:
+        return f"All {n_pairs:,} together may just decide it."
+    if needed is not None:
+        times = needed / n_pairs
+        return f"About {_rounded(needed)} such pairs would, {times:.1f} times as many."
+    if gauge.has_levelled:
+        return (
+            "More such pairs would hardly help, the curve has levelled off: some may be wrong, or "
+            "items be alike in more ways than targets can tell."
+        )
+    return "How many more such pairs would, they do not say yet: probably several times as many."
+
+
+def _count(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}"
+
+
+def _rounded(number: int) -> str:
+    """Return a number to two digits: 17,000."""
+    return f"{float(f'{number:.2g}'):,.0f}"

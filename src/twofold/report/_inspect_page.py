@@ -1,0 +1,108 @@
+"""The page of an inspection of pairs: a pure function of what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from twofold.experiments import Inspection
+from twofold.report._gauge_figure import gauge_figure
+from twofold.report._wording import counted, seconds
+from twofold.targets import DECIDING_AUROC
+
+SHOWN_CONTRADICTIONS = 20
+SHOWN_LINKS = 7
+"""Items of a chain that are written out; of a longer one the middle is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChain:
+    """A contradicted pair: its row, its items' keys, and the chain that contradicts it."""
+
+    row: int
+    left: str
+    right: str
+    chain: tuple[str, ...]
+    n_left_out: int
+
+    @property
+    def text(self) -> str:
+        """The chain in one line."""
+        middle = (f"… {self.n_left_out:,} more …",) if self.n_left_out else ()
+        return " ~ ".join((*self.chain[:-1], *middle, self.chain[-1]))
+
+
+def inspect_page(inspection: Inspection, name: str) -> str:
+    """Return the page as HTML that needs nothing beside itself.
+
+    Parameters
+    ----------
+    inspection : Inspection
+        What was found.
+    name : str
+        What the pairs are called, for instance their file.
+    """
+    environment = Environment(
+        loader=PackageLoader("twofold.report"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("inspect.html.j2").render(
+        name=name,
+        found=inspection,
+        counts=count_rows(inspection),
+        deciding=DECIDING_AUROC,
+        figure=None if inspection.gauge is None else gauge_figure(inspection.gauge),
+        chains=[
+            shown_chain(inspection, number)
+            for number in range(min(SHOWN_CONTRADICTIONS, len(inspection.diagnosis.contradictions)))
+        ],
+        seconds=seconds(inspection.seconds),
+    )
+
+
+def count_rows(inspection: Inspection) -> list[tuple[str, str]]:
+    """Return what was counted, as names and figures."""
+    found = inspection.diagnosis
+    rows = [
+        ("items", counted([found.n_items])),
+        ("in no pair", counted([found.n_unlinked])),
+        ("pairs", counted([found.n_pairs])),
+        ("alike", counted([found.n_similar])),
+        ("not alike", counted([found.n_dissimilar])),
+    ]
+    if found.n_graded:
+        rows.append(("graded", counted([found.n_graded])))
+    rows += [
+        ("pairs an item", f"{found.statements_per_item:.3g}"),
+        ("share of all pairs", f"{100 * found.share_known:.3g} %"),
+        ("connected parts", _with_sizes(found.n_parts, found.part_sizes.tolist())),
+        ("similar groups", _with_sizes(found.n_groups, found.group_sizes.tolist())),
+        ("pairs stated more than once", counted([found.n_repeated])),
+        ("pairs stated both ways", counted([found.n_both_ways])),
+        ("dissimilar pairs inside a similar group", counted([found.n_contradictions])),
+    ]
+    if inspection.gauge is not None:
+        rows.append(("pairs that no others bear on", counted([inspection.gauge.n_undecided])))
+    return rows
+
+
+def shown_chain(inspection: Inspection, number: int) -> ShownChain:
+    """Return a contradiction in the users' own keys, the middle of a long chain left out."""
+    one = inspection.diagnosis.contradictions[number]
+    items = (*one.chain[:-1][: SHOWN_LINKS - 1], one.chain[-1])
+    keys = tuple(str(inspection.key(item)) for item in items)
+    return ShownChain(one.row, keys[0], keys[-1], keys, len(one.chain) - len(keys))
+
+
+def _with_sizes(number: int, sizes: Sequence[int]) -> str:
+    """Return how many, and the sizes of the largest."""
+    if not sizes:
+        return counted([number])
+    shown = ", ".join(f"{size:,}" for size in sizes[:3])
+    more = ", …" if len(sizes) > 3 else ""
+    return f"{number:,} (of {shown}{more} items)"

@@ -1,0 +1,63 @@
+"""Statements that the others contradict: each against a similarity that was found without it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from twofold._core.checks import check_equal_lengths
+from twofold.relations import PairRelation
+
+
+def suspicion(relation: PairRelation, similarity: ArrayLike) -> NDArray[np.float64]:
+    """Return how strongly its similarity contradicts each statement, in [0, 1].
+
+    |y − p(s)|, with p(s) = 1 / (1 + exp(−a s − b)) the chance that a pair of similarity s is stated
+    alike, fitted on all statements and a ≥ 0. p knows how frequent the two kinds are: where similar
+    pairs are rare, a middling similarity speaks against one.
+
+    Parameters
+    ----------
+    relation : PairRelation
+        Statements of both kinds; grades count as the kind they are nearer to when p is fitted.
+    similarity : array_like of float, shape (n_pairs,)
+        Large for the alike, found without the statement itself: `cross_validated_similarity`, or
+        that of embeddings learnt from other statements.
+    """
+    values = _check_similarity(relation, similarity)
+    sure = relation.similar != 0.5
+    alike = relation.similar[sure] > 0.5
+    if alike.all() or not alike.any():
+        raise ValueError(
+            "Suspicion needs statements of both kinds, but all are "
+            f"{'alike' if alike.size and alike.all() else 'not alike'}."
+        )
+    spread = float(values.std()) or 1.0
+    standard = ((values - values.mean()) / spread)[:, None]
+    fitted = LogisticRegression().fit(standard[sure], alike)
+    if fitted.coef_[0, 0] > 0:
+        chance = expit(fitted.decision_function(standard))
+    else:  # it says nothing, and never the opposite
+        chance = np.full(values.size, alike.mean())
+    return np.asarray(np.abs(relation.similar - chance), dtype=np.float64)
+
+
+def rank_suspicious(relation: PairRelation, similarity: ArrayLike) -> NDArray[np.int64]:
+    """Return the rows of all statements, the most suspicious first: see `suspicion`."""
+    return np.argsort(-suspicion(relation, similarity), kind="stable")
+
+
+def _check_similarity(relation: PairRelation, similarity: ArrayLike) -> NDArray[np.float64]:
+    values = np.asarray(similarity, dtype=np.float64)
+    if values.ndim != 1:
+        raise ValueError(f"similarity must have one dimension, got shape {values.shape}.")
+    check_equal_lengths(relation=relation.similar, similarity=values)
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if wrong.size:
+        raise ValueError(
+            f"similarity must be finite; {wrong.size} value(s) are not, first at row {wrong[0]} "
+            f"({values[wrong[0]]})."
+        )
+    return values

@@ -1,0 +1,142 @@
+"""`twofold inspect` as a user runs it."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from twofold.cli import main
+from twofold.relations import LabelRelation
+
+N_ITEMS = 300
+
+
+def _run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr("sys.argv", ["twofold", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    return int(stop.value.code or 0)
+
+
+def _write(path: Path, n_each: int) -> Path:
+    relation = LabelRelation(load_digits().target[:N_ITEMS]).sample_pairs(
+        n_each, n_each, random_state=0
+    )
+    wrong = np.random.default_rng(0).random(relation.n_pairs) < 0.05
+    similar = np.where(wrong, 1 - relation.similar, relation.similar)
+    lines = [
+        f"[d{left}],[d{right}],{value:.0f}"
+        for left, right, value in zip(relation.left, relation.right, similar, strict=True)
+    ]
+    path.write_text("\n".join(["left,right,similar", *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    return _write(tmp_path / "pairs.csv", 10)
+
+
+def test_tables_a_reading_and_a_page_are_given(
+    tmp_path: Path,
+    pairs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = tmp_path / "page.html"
+    assert _run(monkeypatch, "inspect", str(pairs), "--out", str(page), "--suspicious", "3") == 0
+    printed = capsys.readouterr()
+    for text in (
+        "What is stated",
+        "These pairs decide the relation.",
+        "How many pairs it takes",
+        "The most suspicious pairs",
+        "Open ",
+    ):
+        assert text in printed.out
+    assert len(re.findall(r"│ +[\d,]+ │ \[d\d+\] +│ \[d\d+\] +│ (not )?alike", printed.out)) == 3
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_json_is_all_that_is_printed(
+    pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run(monkeypatch, "inspect", str(pairs), "--json", "--suspicious", "4") == 0
+    printed = capsys.readouterr()
+    content = json.loads(printed.out)
+    assert printed.err == ""
+    assert content["format"] == "twofold-inspection"
+    assert len(content["suspicious"]) == 4
+    assert content["suspicious"][0]["left"].startswith("[d")
+
+
+def test_features_are_joined_by_their_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = _write(tmp_path / "pairs.csv", 1)
+    features = tmp_path / "features.csv"
+    rows = load_digits().data[:N_ITEMS]
+    names = ",".join(f"p{k}" for k in range(rows.shape[1]))
+    lines = [f"[d{i}]," + ",".join(f"{value:g}" for value in rows[i]) for i in range(N_ITEMS)]
+    features.write_text("\n".join([f"name,{names}", *lines]) + "\n", encoding="utf-8")
+    assert _run(monkeypatch, "inspect", str(pairs), "--features", str(features), "--json") == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["judge"] == "features"
+    assert content["counts"]["items"] == N_ITEMS
+    assert content["features_auroc"] > content["gauge"]["auroc"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("left,right\na,b\n", "has no column 'similar'"),
+        ("left,right,similar\na,b,5\n", "first at line 2 (5)"),
+        ("", "is empty"),
+    ],
+)
+def test_a_wrong_file_is_one_line_and_exit_code_2(
+    tmp_path: Path,
+    text: str,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text(text, encoding="utf-8")
+    assert _run(monkeypatch, "inspect", str(path)) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert message in printed.err
+
+
+def test_a_key_without_features_is_refused(
+    pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run(monkeypatch, "inspect", str(pairs), "--key", "sku") == 2
+    assert "--key sku names a column of --features" in capsys.readouterr().err
+
+
+def test_a_page_that_cannot_be_written_is_said_before_any_work(
+    tmp_path: Path,
+    pairs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("twofold.experiments.inspect_pairs", lambda *_: pytest.fail("worked first"))
+    assert _run(monkeypatch, "inspect", str(pairs), "--out", str(tmp_path / "no" / "x.html")) == 2
+    assert "no does not exist: make it first." in capsys.readouterr().err
+
+
+def test_too_few_pairs_are_counted_and_said_not_to_be_gauged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("left,right,similar\n0,1,1\n1,2,1\n0,2,0\n", encoding="utf-8")
+    assert _run(monkeypatch, "inspect", str(path)) == 0
+    printed = capsys.readouterr().out
+    assert "These pairs cannot be gauged." in printed
+    assert "0 ~ 1 ~ 2" in printed

@@ -1,0 +1,80 @@
+"""The page of an inspection: a pure function of what was found."""
+
+import re
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from twofold._core.warnings import RelationWarning
+from twofold.experiments import Inspection, inspect_pairs
+from twofold.relations import LabelRelation, PairRelation
+from twofold.report import inspect_page, shown_chain
+from twofold.targets import GaugePoint
+
+
+@pytest.fixture(scope="module")
+def found() -> Inspection:
+    pairs = LabelRelation(np.arange(200) % 4).sample_pairs(random_state=0)
+    wrong = np.random.default_rng(0).random(pairs.n_pairs) < 0.05
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RelationWarning)
+        similar = np.where(wrong, 1 - pairs.similar, pairs.similar)
+        relation = PairRelation(pairs.left, pairs.right, similar, pairs.n_items)
+    keys = np.array([f"<item & {i}>" for i in range(200)], dtype=object)
+    return inspect_pairs(relation, keys=keys, n_suspicious=5)
+
+
+def test_the_page_is_a_pure_function_and_needs_nothing_else(found: Inspection) -> None:
+    page = inspect_page(found, "pairs.csv")
+    assert page == inspect_page(found, "pairs.csv")
+    assert not re.search(r'(src|href)="(?!#)', page)
+    assert "<script" not in page
+    assert "<link" not in page
+    assert page.count("<svg") == 1
+
+
+def test_the_page_says_what_was_found(found: Inspection) -> None:
+    page = inspect_page(found, "pairs.csv")
+    assert found.gauge is not None
+    assert f"<h1>{found.headline}</h1>" in page
+    assert "pairs.csv" in page
+    assert f"<b>{found.gauge.auroc:.3f}</b>" in page
+    for one in found.suspects:
+        assert f"{one.suspicion:.3f}" in page
+    for point in found.gauge.curve:
+        assert f"{point.auroc:.3f} with {point.n_pairs:,}" in page
+    assert "as with several labels an item" in page
+
+
+def test_keys_are_shown_as_text_and_never_as_markup(found: Inspection) -> None:
+    page = inspect_page(found, "<b>pairs</b>.csv")
+    assert f"&lt;item &amp; {found.suspects[0].left}&gt;" in page
+    assert "<item" not in page
+    assert "<b>pairs" not in page
+
+
+def test_a_page_without_a_gauge_has_no_figure() -> None:
+    page = inspect_page(inspect_pairs(PairRelation([0], [1], [1], n_items=2)), "one.csv")
+    assert "These pairs cannot be gauged" in page
+    assert "<svg" not in page
+    assert "suspicious pairs</h2>" not in page
+
+
+def test_the_middle_of_a_long_chain_is_left_out() -> None:
+    left = np.append(np.arange(29), 0)
+    relation = PairRelation(left, np.append(np.arange(1, 30), 29), [1] * 29 + [0], n_items=30)
+    shown = shown_chain(inspect_pairs(relation), 0)
+    assert shown.text == "0 ~ 1 ~ 2 ~ 3 ~ 4 ~ 5 ~ … 23 more … ~ 29"
+    assert (shown.left, shown.right, shown.n_left_out) == ("0", "29", 23)
+
+
+def test_what_is_still_missing_is_drawn_dotted_and_said(found: Inspection) -> None:
+    assert found.gauge is not None
+    assert "Dotted" not in inspect_page(found, "many.csv")
+    curve = (GaugePoint(1000, 0.5, 0.01), GaugePoint(2000, 0.7, 0.01))
+    few = replace(found, gauge=replace(found.gauge, auroc=0.7, curve=curve))
+    page = inspect_page(few, "few.csv")
+    assert "Dotted: as it would go on." in page
+    assert ">4,000<" in page  # on the figure's scale
