@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from little_problems import FAST, OwnNetwork, Rows, pairs_within, three_blobs
+from little_problems import (
+    FAST,
+    OwnNetwork,
+    Rows,
+    beside_loud_noise,
+    pairs_within,
+    three_blobs,
+)
 from sklearn.datasets import load_digits
 from torch import nn
 
@@ -65,8 +72,17 @@ def test_a_dataset_gives_what_its_array_gives(as_tuples):
     np.testing.assert_array_equal(learner.transform(rows), plain.transform(X))
     np.testing.assert_array_equal(plain.transform(rows), plain.transform(X))
     assert learner.score(rows, Y) == plain.score(X, Y)
-    relation = pairs_within(Y)
-    assert learner.fit(rows, relation=relation).score(rows, relation=relation) > 0.5
+
+
+@pytest.mark.parametrize("as_tuples", [False, True])
+@pytest.mark.parametrize("feedback", ["auto", 0])
+def test_pairs_of_a_dataset_give_what_pairs_of_its_array_give(as_tuples, feedback):
+    features, y = beside_loud_noise()
+    rows, relation = Rows(features, as_tuples=as_tuples), pairs_within(y)
+    learner = MetricLearner(feedback=feedback, **FAST).fit(rows, relation=relation)
+    plain = MetricLearner(feedback=feedback, **FAST).fit(features, relation=relation)
+    np.testing.assert_array_equal(learner.transform(rows), plain.transform(features))
+    assert learner.score(rows, relation=relation) == plain.score(features, relation=relation) > 0.5
 
 
 def test_what_was_learnt_from_a_dataset_embeds_an_array():

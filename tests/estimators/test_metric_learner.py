@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from little_problems import FAST, pairs_within, some_digits, three_blobs
+from little_problems import (
+    FAST,
+    beside_loud_noise,
+    pairs_within,
+    raw_auroc,
+    some_digits,
+    three_blobs,
+    triplets_within,
+)
 from scipy import sparse
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -60,7 +68,8 @@ def test_the_embedding_is_in_the_targets_own_coordinates(loss):
 
 
 def test_targets_far_from_the_origin_are_found_again():
-    learner = memory(loss="dot", dim=1).fit(X, relation=PairRelation([0, 1], [1, 2], [1, 0], 60))
+    relation = PairRelation([0, 1], [1, 2], [1, 0], 60)
+    learner = memory(loss="dot", dim=1, feedback=0).fit(X, relation=relation)
     np.testing.assert_allclose(learner.transform(X[:3]), learner.targets_[:3], atol=1e-6)
 
 
@@ -131,8 +140,8 @@ def test_the_dimensions_are_bounded():
 )
 @pytest.mark.filterwarnings("ignore:3 of 60 rows have no label")
 def test_what_is_no_whole_relation_of_classes_takes_sixteen_dimensions(loss, given):
-    learner = MetricLearner(embedder=Ridge(), loss=loss, random_state=0).fit(X, **given)
-    assert learner.dim_ == 16
+    learner = MetricLearner(embedder=Ridge(), loss=loss, feedback=0, random_state=0)
+    assert learner.fit(X, **given).dim_ == 16
 
 
 def test_a_class_that_occurs_nowhere_takes_no_dimension():
@@ -294,10 +303,14 @@ def test_one_hot_indicators_are_classes():
 
 
 @pytest.mark.parametrize("loss", ["dot", "contrastive"])
-def test_pairs_are_learnt_from(loss):
-    learner = memory(loss=loss).fit(X, relation=pairs_within(Y, 600))
+@pytest.mark.parametrize("feedback", ["auto", 0])
+def test_pairs_are_learnt_from(loss, feedback):
+    features, y = beside_loud_noise()
+    relation = pairs_within(y, 600)
+    learner = memory(loss=loss, feedback=feedback).fit(features, relation=relation)
     assert learner.metric_ == ("dot" if loss == "dot" else "euclidean")
-    assert learner.score(X, Y) > 0.95
+    assert raw_auroc(features, relation) < 0.7
+    assert learner.score(features, y) > 0.95
 
 
 def test_a_label_relation_is_the_same_as_labels():
@@ -306,37 +319,36 @@ def test_a_label_relation_is_the_same_as_labels():
 
 
 @pytest.mark.parametrize("loss", ["dot", "contrastive"])
-def test_triplets_are_learnt_from_and_compared_by_distance(loss):
-    rng = np.random.default_rng(0)
-    a, p, n = rng.integers(60, size=(3, 3000))
-    keep = (Y[a] == Y[p]) & (Y[a] != Y[n]) & (a != p)
-    relation = TripletRelation(a[keep], p[keep], n[keep], 60)
-    learner = memory(loss=loss).fit(X, relation=relation)
+@pytest.mark.parametrize("feedback", ["auto", 0])
+def test_triplets_are_learnt_from_and_compared_by_distance(loss, feedback):
+    features, y = beside_loud_noise()
+    learner = memory(loss=loss, feedback=feedback)
+    learner.fit(features, relation=triplets_within(y, 3000))
     assert learner.metric_ == "euclidean"
-    assert learner.score(X, Y) > 0.9
+    assert learner.score(features, y) > 0.9
 
 
 @pytest.mark.parametrize("embedder", [KNeighborsRegressor(1), Ridge()])
 def test_rows_in_no_pair_have_no_target_and_no_influence(embedder):
     relation = pairs_within(Y[:40], n_items=60)
-    learner = MetricLearner(embedder=embedder, **FAST).fit(X, relation=relation)
+    learner = MetricLearner(embedder=embedder, feedback=0, **FAST).fit(X, relation=relation)
     assert np.isnan(learner.targets_[40:]).all()
     assert np.isfinite(learner.targets_[:40]).all()
     wild = X.copy()
     wild[40:] = 1e6
-    again = MetricLearner(embedder=embedder, **FAST).fit(wild, relation=relation)
+    again = MetricLearner(embedder=embedder, feedback=0, **FAST).fit(wild, relation=relation)
     np.testing.assert_array_equal(learner.transform(X), again.transform(X))
 
 
 def test_rows_in_no_pair_do_not_shift_the_targets():
     relation = pairs_within(Y[:40], n_items=60)
-    learner = memory().fit(X, relation=relation)
+    learner = memory(feedback=0).fit(X, relation=relation)
     np.testing.assert_allclose(learner.transform(X[:40]), learner.targets_[:40], atol=1e-6)
     np.testing.assert_allclose(learner._mean, learner.targets_[:40].mean(axis=0), atol=1e-6)
 
 
 def test_rows_in_no_triplet_have_no_target():
-    learner = memory().fit(X, relation=TripletRelation([0, 1], [1, 0], [2, 3], 60))
+    learner = memory(feedback=0).fit(X, relation=TripletRelation([0, 1], [1, 0], [2, 3], 60))
     assert np.isfinite(learner.targets_[:4]).all()
     assert np.isnan(learner.targets_[4:]).all()
 

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from little_problems import FAST, three_blobs
+from little_problems import FAST, beside_loud_noise
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from twofold import MetricLearner, PairMetricLearner, PairRelation, load
 from twofold.evaluation import pair_auroc
 
-X, Y = three_blobs()
+X, Y = beside_loud_noise()
 
 
 def index_pairs(n_pairs: int = 150, seed: int = 0):
@@ -97,11 +97,11 @@ def test_the_metric_is_a_function_of_two_vectors_for_neighbours(fitted):
 def test_pairs_up_to_the_threshold_are_alike(fitted):
     learner = pickle.loads(pickle.dumps(fitted))
     distance = learner.pair_distance(PAIRS)
-    at = float(np.sort(distance)[40])
+    at = float(np.sort(distance)[60])
     assert learner.set_threshold(at) is learner
     assert learner.threshold_ == at
     np.testing.assert_array_equal(learner.predict(PAIRS), np.where(distance <= at, 1, -1))
-    assert (learner.predict(PAIRS) == 1).sum() == 41
+    assert (learner.predict(PAIRS) == 1).sum() == 61
 
 
 @pytest.mark.parametrize("loss", ["contrastive", "dot"])
@@ -155,17 +155,16 @@ def test_a_preprocessor_turns_numbers_into_rows():
 
 
 def test_a_preprocessor_of_images_gives_images():
-    images = np.random.default_rng(0).random((8, 1, 8, 8)).astype(np.float32)
-    learner = PairMetricLearner(preprocessor=images, **FAST)
-    learner.fit([[0, 1], [2, 3], [4, 5], [6, 7]], [1, -1, 1, -1])
-    assert learner.learner_.input_shape_ == (1, 8, 8)
+    learner = PairMetricLearner(preprocessor=X.reshape(60, 1, 1, 5), **FAST)
+    learner.fit(NUMBERS, SIGNS)
+    assert learner.learner_.input_shape_ == (1, 1, 5)
 
 
 def test_pairs_of_images_stay_images():
-    images = np.random.default_rng(0).random((4, 2, 1, 8, 8)).astype(np.float32)
-    learner = PairMetricLearner(**FAST).fit(images, [1, -1, 1, -1])
-    assert learner.learner_.input_shape_ == (1, 8, 8)
-    assert learner.pair_distance(images).shape == (4,)
+    images = PAIRS.reshape(150, 2, 1, 1, 5)
+    learner = PairMetricLearner(**FAST).fit(images, SIGNS)
+    assert learner.learner_.input_shape_ == (1, 1, 5)
+    assert learner.pair_distance(images).shape == (150,)
 
 
 @pytest.mark.parametrize("shape", [(4,), (4, 2), (4, 3, 5), (4, 5)])
@@ -257,11 +256,13 @@ def test_the_default_network_learns_pairs_too():
     assert learner.pair_distance(PAIRS).dtype == np.float32
 
 
-def test_parameters_reach_the_learner_inside():
+@pytest.mark.parametrize("feedback", [3, 0])
+def test_parameters_reach_the_learner_inside(feedback):
     seen = []
     parameters = {"loss": "dot", "batch_size": 32, "callback": seen.append, "max_epochs": 3}
-    learner = PairMetricLearner(**{**FAST, **parameters}).fit(PAIRS, SIGNS)
-    assert len(seen) == 3
+    learner = PairMetricLearner(feedback=feedback, **{**FAST, **parameters}).fit(PAIRS, SIGNS)
+    assert [(epoch.number, epoch.n_epochs) for epoch in seen] == [(1, 3), (2, 3), (3, 3)]
+    assert ("feedback" in learner.learner_.history_) == bool(feedback)
     assert learner.learner_.metric_ == "dot"
     assert learner.learner_.batch_size == 32
 

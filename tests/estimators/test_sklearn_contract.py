@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from little_problems import FAST, OwnNetwork, pairs_within, three_blobs
+from little_problems import FAST, OwnNetwork, beside_loud_noise, pairs_within, three_blobs
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -106,15 +106,16 @@ def test_sparse_features_give_what_dense_ones_give(embedder, form):
     np.testing.assert_allclose(learner.transform(form(X)), dense.transform(X), atol=2e-4)
 
 
-def test_the_relation_is_routed_through_a_pipeline():
-    X, y = three_blobs()
+@pytest.mark.parametrize("feedback", ["auto", 0])
+def test_the_relation_is_routed_through_a_pipeline(feedback):
+    X, y = beside_loud_noise()
     relation = pairs_within(y)
     with sklearn.config_context(enable_metadata_routing=True):
-        learner = MetricLearner(**FAST).set_fit_request(relation=True)
+        learner = MetricLearner(feedback=feedback, **FAST).set_fit_request(relation=True)
         steps = make_pipeline(StandardScaler(), learner).fit(X, relation=relation)
         found = steps.transform(X)
     scaled = StandardScaler().fit_transform(X)
-    alone = MetricLearner(**FAST).fit(scaled, relation=relation)
+    alone = MetricLearner(feedback=feedback, **FAST).fit(scaled, relation=relation)
     np.testing.assert_array_equal(found, alone.transform(scaled))
 
 
@@ -144,11 +145,12 @@ def test_a_pickled_learner_gives_equal_outputs(embedder):
     assert again.threshold_ == learner.threshold_
 
 
-def test_fit_transform_takes_a_relation_too():
-    X, y = three_blobs()
-    relation = pairs_within(y)
-    found = MetricLearner(**FAST).fit_transform(X, relation=relation)
-    again = MetricLearner(**FAST).fit(X, relation=relation).transform(X)
+@pytest.mark.parametrize("feedback", ["auto", 0])
+def test_fit_transform_takes_a_relation_too(feedback):
+    X, y = beside_loud_noise()
+    learner, relation = MetricLearner(feedback=feedback, **FAST), pairs_within(y)
+    found = learner.fit_transform(X, relation=relation)
+    again = clone(learner).fit(X, relation=relation).transform(X)
     np.testing.assert_array_equal(found, again)
 
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import sparse
 from torch.utils.data import Dataset
 
-from twofold.regression import NetworkEmbedder, is_memory_mapped, item_shape, n_rows, open_features
+from twofold.regression import (
+    NetworkEmbedder,
+    is_memory_mapped,
+    item_shape,
+    n_rows,
+    open_features,
+    prepare_features,
+)
 from twofold.regression import _features as features_module
 from twofold.regression._features import HeldFeatures, ReadFeatures
 
@@ -157,3 +165,39 @@ def test_prediction_reads_parts_of_bounded_size(monkeypatch):
     assert sizes == [7, 7, 7, 7, 2]
     with torch.no_grad():
         np.testing.assert_allclose(found, network(torch.from_numpy(VALUES)).numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        VALUES,
+        VALUES.tolist(),
+        VALUES.astype(int),
+        pd.DataFrame(VALUES, columns=list("abcd")),
+        sparse.coo_matrix(VALUES),
+        sparse.csc_array(VALUES),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_what_a_regressor_takes_becomes_numbers(given):
+    found = prepare_features(given)
+    expected = given.toarray() if sparse.issparse(given) else np.asarray(given)
+    assert item_shape(found) == (4,)
+    np.testing.assert_array_equal(found.toarray() if sparse.issparse(found) else found, expected)
+    assert n_rows(open_features(found, "cpu").rows(torch.arange(30))) == 30
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        np.where(VALUES > 0, np.nan, VALUES),
+        np.where(VALUES > 0, np.inf, VALUES),
+        pd.DataFrame({"a": ["red", "blue"], "b": [1, 2]}),
+        [["red", 1], ["blue", 2]],
+        VALUES[0],
+    ],
+    ids=["nan", "infinity", "frame", "lists", "one dimension"],
+)
+def test_what_is_no_table_of_finite_numbers_is_refused_with_the_way_out(given):
+    with pytest.raises(ValueError, match=r"(?s)must be finite numbers: .* Set feedback=0 to"):
+        prepare_features(given)

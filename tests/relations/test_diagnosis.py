@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twofold._core.warnings import RelationWarning
-from twofold.relations import LabelRelation, PairRelation, diagnose
+from twofold.relations import LabelRelation, PairRelation, diagnose, is_transitive
 from twofold.relations import _chains as chains_module
 
 N_ITEMS = 9
@@ -76,6 +76,35 @@ def test_contradictions_are_the_dissimilar_pairs_that_similar_ones_join(relation
     found = diagnose(relation)
     assert found.n_contradictions == len(expected)
     assert {one.row: len(one.chain) - 1 for one in found.contradictions} == expected
+
+
+@given(relations())
+def test_transitive_is_what_no_dissimilar_pair_within_a_similar_group_contradicts(relation):
+    alike = relation.similar > 0.5
+    inside = any(
+        int(right) in slow_lengths(relation, int(left), alike)
+        for left, right, similar in zip(
+            relation.left, relation.right, relation.similar, strict=True
+        )
+        if similar < 0.5
+    )
+    assert is_transitive(relation) is not inside
+    assert is_transitive(relation) == (diagnose(relation).n_contradictions == 0)
+
+
+@pytest.mark.parametrize(("last", "expected"), [(1.0, True), (0.5, True), (0.0, False)])
+def test_a_chain_of_two_is_transitive_unless_its_ends_are_said_to_differ(last, expected):
+    chain = relation_of([(0, 1), (1, 2), (2, 0)], [1.0, 1.0, last], 3)
+    assert is_transitive(chain) is expected
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pairs_of_classes_are_transitive_and_those_of_several_labels_are_not(seed):
+    rng = np.random.default_rng(seed)
+    classes = LabelRelation(rng.integers(4, size=30))
+    assert is_transitive(classes.sample_pairs(5, 5, random_state=seed))
+    labels = LabelRelation(np.eye(4, dtype=int)[rng.integers(4, size=(30, 2))].max(axis=1))
+    assert not is_transitive(labels.sample_pairs(5, 5, random_state=seed))
 
 
 @given(relations())

@@ -551,3 +551,87 @@ def test_split_does_not_repeat_the_warning_of_contradictions():
         relation = PairRelation([0, 1, 2, 3], [1, 0, 3, 4], [1, 0, 1, 0], n_items=5)
     kept, held_out = relation.split(0.5, random_state=0)
     assert kept.n_pairs + held_out.n_pairs == 4
+
+
+# balanced
+
+
+def totals(relation):
+    """Return how much is stated as alike, and how much as not alike."""
+    weight = np.asarray(relation.weight, dtype=float)
+    return weight @ relation.similar, weight @ (1 - relation.similar)
+
+
+@pytest.mark.parametrize(("n_alike", "n_unalike"), [(1, 10), (10, 1), (3, 7), (5, 5), (1, 999)])
+def test_balanced_kinds_count_alike_in_all(n_alike, n_unalike):
+    found = path_relation(n_alike, n_unalike).balanced()
+    n_pairs = n_alike + n_unalike
+    np.testing.assert_allclose(totals(found), n_pairs / 2, rtol=1e-5)
+    np.testing.assert_allclose(found.weight[:n_alike], n_pairs / (2 * n_alike), rtol=1e-6)
+    np.testing.assert_allclose(found.weight[n_alike:], n_pairs / (2 * n_unalike), rtol=1e-6)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 0.0, 0.25, 0.5, 0.9, 1.0]), st.floats(0.01, 100.0)),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_balancing_changes_weights_only_and_keeps_their_sum(rows):
+    similar, weight = (np.array(column, dtype=np.float32) for column in zip(*rows, strict=True))
+    left = np.arange(len(rows))
+    relation = PairRelation(left, left + 1, similar, len(rows) + 1, weight)
+    found = relation.balanced()
+    assert found.weight.dtype == np.float32
+    np.testing.assert_array_equal(found.left, relation.left)
+    np.testing.assert_array_equal(found.right, relation.right)
+    np.testing.assert_array_equal(found.similar, relation.similar)
+    assert found.n_items == relation.n_items
+    np.testing.assert_allclose(found.weight.sum(), weight.sum(), rtol=1e-4)
+    if set(similar.tolist()) == {0.0, 1.0}:
+        np.testing.assert_allclose(*totals(found), rtol=1e-4)
+
+
+def test_balancing_keeps_weights_in_proportion_within_a_kind():
+    relation = PairRelation(
+        [0, 1, 2, 3], [1, 2, 3, 4], [1, 1, 0, 0], n_items=5, weight=[1, 3, 10, 30]
+    )
+    found = relation.balanced().weight
+    np.testing.assert_allclose(found[1] / found[0], 3, rtol=1e-6)
+    np.testing.assert_allclose(found[3] / found[2], 3, rtol=1e-6)
+    np.testing.assert_allclose(found, [5.5, 16.5, 5.5, 16.5], rtol=1e-6)
+
+
+def test_a_grade_is_weighted_between_the_two_kinds():
+    similar = [1.0, 0.75, 0.5, 0.25, 0.0, 0.0, 0.0, 0.0]
+    left = np.arange(8)
+    found = PairRelation(left, left + 1, similar, n_items=9).balanced().weight
+    alike, unalike = 4 / 2.5, 4 / 5.5  # half of all, over what is stated of the kind
+    expected = [grade * alike + (1 - grade) * unalike for grade in similar]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert (np.diff(found[:5]) < 0).all()
+
+
+def test_a_balanced_relation_stays_as_it_is():
+    found = path_relation(4, 4).balanced()
+    np.testing.assert_allclose(found.weight, 1, rtol=1e-6)
+    once = path_relation(2, 9).balanced()
+    np.testing.assert_allclose(once.balanced().weight, once.weight, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("n_alike", "n_unalike"), [(4, 0), (0, 4)])
+def test_pairs_of_one_kind_are_not_weighted(n_alike, n_unalike):
+    relation = path_relation(n_alike, n_unalike)
+    assert relation.balanced() is relation
+
+
+def test_a_kind_that_weighs_nothing_is_not_weighted():
+    relation = PairRelation([0, 1], [1, 2], [1, 0], n_items=3, weight=[0, 2])
+    assert relation.balanced() is relation
+
+
+def test_balancing_does_not_repeat_the_warning_of_contradictions():
+    with pytest.warns(RelationWarning):
+        relation = PairRelation([0, 1, 2], [1, 0, 3], [1, 0, 0], n_items=5)
+    np.testing.assert_allclose(relation.balanced().weight, [1.5, 0.75, 0.75])

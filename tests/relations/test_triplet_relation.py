@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from twofold.relations import TripletRelation
 
@@ -106,3 +109,84 @@ def test_take_refuses_items_that_come_twice():
     relation = TripletRelation([0], [1], [2], n_items=4)
     with pytest.raises(ValueError, match=r"1 come again, first at row 3 \(item 1\)"):
         relation.take([0, 1, 2, 1])
+
+
+# split
+
+
+def triplets(relation):
+    """Return the relation as a multiset of (anchor, positive, negative)."""
+    roles = (relation.anchor, relation.positive, relation.negative)
+    return Counter(zip(*(role.tolist() for role in roles), strict=True))
+
+
+def star(n_triplets):
+    """Return n different triplets about item 0."""
+    return TripletRelation(
+        np.zeros(n_triplets, dtype=int),
+        np.full(n_triplets, n_triplets + 1),
+        np.arange(1, n_triplets + 1),
+        n_items=n_triplets + 2,
+    )
+
+
+@given(
+    st.lists(st.permutations(range(4)).map(lambda order: tuple(order[:3])), min_size=2),
+    st.floats(0.05, 0.95),
+    st.integers(0, 9),
+)
+def test_split_keeps_every_statement_and_never_separates_equal_ones(rows, share, seed):
+    relation = TripletRelation(*np.array(rows).T, n_items=6)
+    n_out = round(share * len(set(rows)))
+    if not 0 < n_out < len(set(rows)):
+        with pytest.raises(ValueError, match="leaves one part empty"):
+            relation.split(share, random_state=seed)
+        return
+    kept, out = relation.split(share, random_state=seed)
+    assert triplets(kept) + triplets(out) == triplets(relation)
+    assert not triplets(kept).keys() & triplets(out).keys()
+    assert len(triplets(out)) == n_out
+    assert kept.n_items == out.n_items == 6
+
+
+@pytest.mark.parametrize(("held_out", "n_out"), [(0.2, 4), (0.5, 10), (7, 7), (np.int64(3), 3)])
+def test_split_holds_out_a_share_or_a_number(held_out, n_out):
+    kept, out = star(20).split(held_out, random_state=0)
+    assert (out.n_triplets, kept.n_triplets) == (n_out, 20 - n_out)
+
+
+def test_same_seed_same_split_and_another_seed_another():
+    first, again, other = (star(40).split(0.3, random_state=seed)[1] for seed in (1, 1, 2))
+    assert first.negative.tolist() == again.negative.tolist()
+    assert first.negative.tolist() != other.negative.tolist()
+
+
+def test_split_is_random_over_all_triplets():
+    rng = np.random.default_rng(0)
+    times_out = np.zeros(22)
+    for _ in range(200):
+        times_out[star(20).split(0.5, rng)[1].negative] += 1
+    assert times_out[1:21].min() > 60
+    assert times_out[1:21].max() < 140
+
+
+@pytest.mark.parametrize("held_out", [1, 0.5, 5])
+def test_split_refuses_to_leave_a_part_empty(held_out):
+    twice = TripletRelation([0, 0], [1, 1], [2, 2], n_items=3)
+    with pytest.raises(ValueError, match=rf"held_out={held_out} of 1 triplet\(s\) leaves one part"):
+        twice.split(held_out, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("held_out", "error", "sentence"),
+    [
+        (0.0, ValueError, r"held_out must be a share .* got 0\.0"),
+        (1.0, ValueError, r"held_out must be a share .* got 1\.0"),
+        (0, ValueError, "held_out must be at least 1, got 0"),
+        (True, TypeError, "held_out must be .* got True"),
+        ("half", TypeError, "held_out must be .* got 'half'"),
+    ],
+)
+def test_split_refuses_what_is_neither_share_nor_number(held_out, error, sentence):
+    with pytest.raises(error, match=sentence):
+        star(10).split(held_out)

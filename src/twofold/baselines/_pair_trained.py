@@ -94,9 +94,10 @@ class PairTrainedLearner(EmbeddingLearner):
             shape = item_shape(X)
             refuse_flipped_vectors(self.flips, shape)
             features = open_features(X, config.device)
-            network = prepare_network(
+            prepared = prepare_network(
                 self.embedder, features, shape, self.dim_, config.device, rng, config.dropout
             )
+            network = self._at_its_start(prepared, features)
             task, held_out = self._tasks(features, known, share, config, rng)
             history = train_network(
                 self._trained(network, task).to(config.device),
@@ -117,6 +118,10 @@ class PairTrainedLearner(EmbeddingLearner):
         }
         self._forget_threshold()
         return self
+
+    def _at_its_start(self, network: nn.Sequential, features: Features) -> nn.Module:
+        """Return what training begins with: the network itself, or something made of it."""
+        return network
 
     def _trained(self, network: nn.Module, task: Task) -> nn.Module:
         """Return what the optimiser trains: the network, with whatever its loss has to learn."""

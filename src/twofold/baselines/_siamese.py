@@ -8,15 +8,24 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import nn
 
 from twofold._core.checks import check_choice, check_number
 from twofold._core.random import RandomState
 from twofold.baselines._pair_tasks import Contrastive, Cosine, PairTask
 from twofold.baselines._pair_trained import PairTrainedLearner
 from twofold.estimators import Relation
-from twofold.regression import Epoch, Features, Task, TrainingConfig
+from twofold.regression import (
+    Epoch,
+    Features,
+    Task,
+    TrainingConfig,
+    beside_features,
+    fit_raw_map,
+)
 
 Loss = Literal["contrastive", "cosine"]
+Start = Literal["random", "features"]
 
 
 class SiameseLearner(PairTrainedLearner):
@@ -29,6 +38,10 @@ class SiameseLearner(PairTrainedLearner):
     loss : {"contrastive", "cosine"}
         y ‖a − b‖² + (1 − y) max(0, m − ‖a − b‖)², or the cosine's: ½ (2y − 1 − cos(a, b))², whose
         embedding has unit length and is compared by inner product.
+    start : {"random", "features"}
+        Where training begins: with the network as it is, or with the features as they are, which
+        the network then changes. Of these it keeps the `dim` leading directions, all of them with
+        `dim` as large as their number, centred and brought to a root mean square of 1.
     n_similar, n_dissimilar : int
         Partners an item that are sampled from labels.
     margin : float
@@ -45,6 +58,7 @@ validation_fraction, flips, device, random_state, verbose, callback, checkpoint
         dim: int = 16,
         *,
         loss: Loss = "contrastive",
+        start: Start = "random",
         n_similar: int = 10,
         n_dissimilar: int = 10,
         margin: float = 1.0,
@@ -65,6 +79,7 @@ validation_fraction, flips, device, random_state, verbose, callback, checkpoint
     ) -> None:
         self.dim = dim
         self.loss = loss
+        self.start = start
         self.n_similar = n_similar
         self.n_dissimilar = n_dissimilar
         self.margin = margin
@@ -86,8 +101,15 @@ validation_fraction, flips, device, random_state, verbose, callback, checkpoint
     def fit(self, X: Any, y: Any = None, *, relation: Relation | None = None) -> Self:
         """Learn from labels, or from a relation over the rows of `X`; see `MetricLearner.fit`."""
         check_choice("loss", self.loss, get_args(Loss))
+        check_choice("start", self.start, get_args(Start))
         self.metric_ = "euclidean" if self.loss == "contrastive" else "dot"
         return super().fit(X, y, relation=relation)
+
+    def _at_its_start(self, network: nn.Sequential, features: Features) -> nn.Module:
+        if self.start == "random":
+            return network
+        is_own = isinstance(self.embedder, nn.Module)
+        return beside_features(network, fit_raw_map(features, self.dim_), is_own)
 
     def _own_coordinates(self, predicted: NDArray[np.float32]) -> NDArray[np.float32]:
         """Give points unit length where they are compared by their cosine."""

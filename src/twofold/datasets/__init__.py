@@ -5,6 +5,12 @@ Each returns arrays and what they mean.
 
 from twofold.datasets._cifar10 import load_cifar10
 from twofold.datasets._downloads import download
+from twofold.datasets._entity_pairs import (
+    ENTITY_PAIR_SETS,
+    EntityPairs,
+    RecordPairs,
+    load_entity_pairs,
+)
 from twofold.datasets._feature_table import FeatureTable, load_table
 from twofold.datasets._image_set import ImageSet, LabelledImages
 from twofold.datasets._mnist import load_mnist
@@ -15,16 +21,20 @@ from twofold.datasets._pairs_file import PairsFile, load_pairs
 from twofold.datasets._pubfig83 import load_pubfig83
 
 __all__ = [
+    "ENTITY_PAIR_SETS",
     "MULTILABEL_SETS",
+    "EntityPairs",
     "FeatureTable",
     "ImageSet",
     "LabelledImages",
     "MultilabelSet",
     "NusWideLabels",
     "PairsFile",
+    "RecordPairs",
     "download",
     "has_nus_wide_images",
     "load_cifar10",
+    "load_entity_pairs",
     "load_mnist",
     "load_multilabel",
     "load_nus_wide",

@@ -26,6 +26,15 @@ PLACES = {
     "yeast": "put its file at {folder}/multilabel/yeast.npz",
     "corel5k": "put its file at {folder}/multilabel/corel5k.npz",
     "delicious": "put its file at {folder}/multilabel/delicious.npz",
+    "amazon-google": (
+        "put train.txt.gz, valid.txt.gz and test.txt.gz into {folder}/entity_pairs/amazon-google"
+    ),
+    "dblp-acm": (
+        "put train.txt.gz, valid.txt.gz and test.txt.gz into {folder}/entity_pairs/dblp-acm"
+    ),
+    "fodors-zagats": (
+        "put train.txt.gz, valid.txt.gz and test.txt.gz into {folder}/entity_pairs/fodors-zagats"
+    ),
 }
 
 

@@ -101,7 +101,7 @@ def as_relation(
             f"The relation is about {relation.n_items} items, but X has {n_rows(X)} rows: an item "
             "is a row of X."
         )
-    _refuse_one_sided(relation)
+    refuse_one_sided(relation)
     return relation
 
 
@@ -154,7 +154,7 @@ def _refuse_wrong_kind(labels: Any) -> None:
             )
 
 
-def _refuse_one_sided(relation: Relation) -> None:
+def refuse_one_sided(relation: Relation) -> None:
     """Refuse a relation that holds no similar, or no dissimilar, pair."""
     if isinstance(relation, TripletRelation):
         return

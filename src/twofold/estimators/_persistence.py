@@ -92,7 +92,7 @@ def load(
         learner.embedder = embedder if card["network"] is None else card["network"]
         learner.input_shape_ = tuple(card["input_shape"])
     else:
-        learner.embedder_ = RegressorEmbedder(_load_regressor(weights, trusted))
+        learner.embedder_ = RegressorEmbedder(*_load_regressor(weights, trusted))
         learner.embedder = learner.embedder_.regressor
     learner.metric_ = card["metric"]
     learner.dim_ = card["dim"]
@@ -224,11 +224,12 @@ def _load_network(
 def _save_regressor(embedder: RegressorEmbedder, place: Path) -> Path:
     from skops import io
 
-    io.dump(embedder.regressor, place / REGRESSOR)
+    io.dump([embedder.regressor, embedder.path], place / REGRESSOR)
     return place / REGRESSOR
 
 
-def _load_regressor(path: Path, trusted: Sequence[str]) -> Any:
+def _load_regressor(path: Path, trusted: Sequence[str]) -> list[Any]:
+    """Return a regressor, and the linear path that it stands beside, or None."""
     from skops import io
 
     try:
@@ -238,7 +239,8 @@ def _load_regressor(path: Path, trusted: Sequence[str]) -> Any:
                 f"{path} holds types that are not trusted by themselves: "
                 f"{', '.join(sorted(unknown))}. If they are yours, pass trusted=[...] with them."
             )
-        return io.load(path, trusted=list(trusted))
+        found = io.load(path, trusted=list(trusted))
+        return found if isinstance(found, list) else [found, None]  # as the first version wrote it
     except (zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} cannot be read: {error}.") from error
 

@@ -25,7 +25,7 @@ from twofold.relations import LabelRelation
 CLASS_DROPOUT, CLASS_WEIGHT_DECAY = 0.2, 0.03
 DROPOUT, WEIGHT_DECAY = 0.5, 1.0
 """Of "mlp". A class is certain; what several labels or single statements say of an item is less so,
-and easier to learn by heart."""
+and easier to learn by heart, unless feedback chooses the best round."""
 LOGGER = logging.getLogger("twofold")
 
 
@@ -47,32 +47,36 @@ class Trained(Protocol):
 
 
 def training_config(
-    learner: Trained, relation: Relation, epoch_size: int | None = None
+    learner: Trained,
+    relation: Relation,
+    epoch_size: int | None = None,
+    by_feedback: bool = False,
 ) -> TrainingConfig:
     """Return a learner's parameters of training, checked, for what it is to learn from."""
+    is_mild = by_feedback or _is_classes(relation)
     return TrainingConfig(
         max_epochs=check_count("max_epochs", learner.max_epochs),
         batch_size=check_count("batch_size", learner.batch_size),
         learning_rate=check_number("learning_rate", learner.learning_rate, 0, strict=True),
-        weight_decay=_weight_decay(learner, relation),
-        dropout=_dropout(learner, relation),
+        weight_decay=_weight_decay(learner, is_mild),
+        dropout=_dropout(learner, is_mild),
         epoch_size=None if epoch_size is None else check_count("epoch_size", epoch_size),
         may_record=isinstance(learner.embedder, str),  # a user's own may decide as it goes
         device=resolve_device(learner.device),
     )
 
 
-def _weight_decay(learner: Trained, relation: Relation) -> float:
+def _weight_decay(learner: Trained, is_mild: bool) -> float:
     if learner.weight_decay == "auto":
         if learner.embedder != "mlp":
             return 0.0
-        return CLASS_WEIGHT_DECAY if _is_classes(relation) else WEIGHT_DECAY
+        return CLASS_WEIGHT_DECAY if is_mild else WEIGHT_DECAY
     return check_number("weight_decay", learner.weight_decay, 0)
 
 
-def _dropout(learner: Trained, relation: Relation) -> float:
+def _dropout(learner: Trained, is_mild: bool) -> float:
     if learner.dropout == "auto":
-        return CLASS_DROPOUT if _is_classes(relation) else DROPOUT
+        return CLASS_DROPOUT if is_mild else DROPOUT
     rate = check_number("dropout", learner.dropout, 0)
     if rate >= 1:
         raise ValueError(f"dropout must be below 1, got {rate:g}.")

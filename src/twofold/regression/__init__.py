@@ -10,15 +10,18 @@ from twofold.regression._features import (
     item_shape,
     n_rows,
     open_features,
+    prepare_features,
 )
 from twofold.regression._fit import (
     FittedEmbedder,
     Regression,
     fit_embedder,
     part_examples,
+    refresh_embedder,
     refuse_flipped_vectors,
     refuse_unknown_embedder,
 )
+from twofold.regression._linear_path import LinearPath, RawMap, beside_features, fit_raw_map
 from twofold.regression._network_embedder import NetworkEmbedder, flip_some, predict_points
 from twofold.regression._networks import NETWORKS, build_network, mlp
 from twofold.regression._preparation import (
@@ -28,7 +31,7 @@ from twofold.regression._preparation import (
     prepare_network,
 )
 from twofold.regression._regression_task import RegressionTask
-from twofold.regression._regressor import RegressorEmbedder
+from twofold.regression._regressor import RegressorEmbedder, as_regressor, fit_regressor, take_rows
 from twofold.regression._task import Task, validation_loss
 from twofold.regression._training import (
     Epoch,
@@ -43,16 +46,22 @@ __all__ = [
     "Epoch",
     "Features",
     "FittedEmbedder",
+    "LinearPath",
     "NetworkEmbedder",
+    "RawMap",
     "Regression",
     "RegressionTask",
     "RegressorEmbedder",
     "Task",
     "TrainingConfig",
     "TrainingHistory",
+    "as_regressor",
+    "beside_features",
     "build_network",
     "build_scaled_network",
     "fit_embedder",
+    "fit_raw_map",
+    "fit_regressor",
     "flip_some",
     "is_memory_mapped",
     "is_network",
@@ -63,9 +72,12 @@ __all__ = [
     "out_of_memory_sentence",
     "part_examples",
     "predict_points",
+    "prepare_features",
     "prepare_network",
+    "refresh_embedder",
     "refuse_flipped_vectors",
     "refuse_unknown_embedder",
+    "take_rows",
     "train_network",
     "validation_loss",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import check_array
 from sklearn.utils.validation import _num_samples
 from torch import Tensor
 from torch.utils.data import Dataset
@@ -109,6 +110,25 @@ def item_shape(X: Any) -> tuple[int, ...]:
     if isinstance(X, Dataset):
         return tuple(DatasetFeatures(X, torch.device("cpu")).rows(torch.tensor([0])).shape[1:])
     return tuple(X.shape[1:])
+
+
+def prepare_features(X: Any) -> Any:
+    """Return what a regressor takes as numbers that a linear map takes, or say why it cannot."""
+    try:
+        return check_array(X, accept_sparse="csr", ensure_all_finite=True)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"Feedback starts from the features as they are, which must be finite numbers: {error} "
+            "Set feedback=0 to learn without it."
+        ) from error
+
+
+def spread_evenly(features: Features, at_most: int) -> Tensor:
+    """Return item numbers spread evenly over all."""
+    n_taken = min(features.n_items, at_most)
+    return torch.linspace(
+        0, features.n_items - 1, n_taken, dtype=torch.float64, device=features.index_device
+    ).long()
 
 
 def n_rows(X: Any) -> int:

@@ -137,6 +137,25 @@ def fit_embedder(
     return FittedEmbedder(fitted_network, history, prepared + history.seconds)
 
 
+def refresh_embedder(
+    embedder: NetworkEmbedder,
+    X: Any,
+    targets: NDArray[np.float32],
+    config: TrainingConfig,
+    rng: np.random.Generator,
+    *,
+    items: NDArray[np.int64],
+    flips: bool = False,
+    callback: Callback | None = None,
+) -> FittedEmbedder:
+    """Go on training a fitted network, in place, towards other targets; see `fit_embedder`."""
+    with out_of_memory_sentence(config.batch_size):
+        features = open_features(X, config.device)
+        task = RegressionTask(features, items, targets, config.device, flips)
+        history = train_network(embedder.network, task, config, rng, callback=callback)
+    return FittedEmbedder(embedder, history, history.seconds)
+
+
 TaskOf = Callable[[NDArray[np.int64], bool], Task]
 """Some examples, and whether their images are mirrored at random, as a task."""
 

@@ -63,11 +63,15 @@ def bounded_batch(item_shape: tuple[int, ...]) -> int:
 
 
 def predict_points(
-    network: nn.Module, features: Features, input_shape: tuple[int, ...]
+    network: nn.Module,
+    features: Features,
+    input_shape: tuple[int, ...],
+    items: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float32]:
-    """Return a network's outputs for all items, read in parts of bounded size."""
+    """Return a network's outputs for some items, all by default, read in parts of bounded size."""
     size = bounded_batch(input_shape)
-    every = torch.arange(features.n_items, device=features.index_device)
+    numbers = torch.arange(features.n_items) if items is None else torch.from_numpy(items)
+    every = numbers.to(features.index_device)
     network.eval()
     with torch.inference_mode():
         parts = [network(features.rows(items)).float().cpu() for items in torch.split(every, size)]

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from twofold.regression._expected_target import ExpectedTarget
-from twofold.regression._features import Features
+from twofold.regression._features import Features, spread_evenly
+from twofold.regression._linear_path import LinearPath, RawMap
 from twofold.regression._networks import DROPOUT, NETWORKS, NetworkName, build_network
 from twofold.regression._scaling import (
     InputScaling,
@@ -44,13 +45,13 @@ def prepare_network(
     """
     if isinstance(embedder, nn.Module):
         body = copy.deepcopy(embedder)
-        is_bytes = features.rows(_numbers(features, 1)).dtype == torch.uint8
+        is_bytes = features.rows(spread_evenly(features, 1)).dtype == torch.uint8
         scaling = pixel_scaling() if is_bytes else identity_scaling()
     else:
         with torch_seed(rng, "cpu"):
             body = build_network(embedder, input_shape, dim, dropout)
         n_items = max(2, SCALING_NUMBERS // max(1, math.prod(input_shape)))
-        sample = features.rows(_numbers(features, n_items))
+        sample = features.rows(spread_evenly(features, n_items))
         _refuse_not_finite(sample)
         scaling = standardised_scaling(sample)
     network = nn.Sequential(scaling, body).to(device)
@@ -66,15 +67,15 @@ def build_scaled_network(
     input_shape: tuple[int, ...],
     dim: int,
     state: Mapping[str, Tensor],
-) -> nn.Sequential:
+) -> nn.Module:
     """Return scaling and network as one with the weights `state`, as they were once prepared."""
-    if isinstance(embedder, nn.Module):
-        body = embedder
+    network: nn.Module
+    if "projection" in state:
+        network = _build_beside_features(embedder, input_shape, dim, state)
     else:
-        body = build_network(embedder, input_shape, dim)
-    network = nn.Sequential(InputScaling(state["0.shift"], state["0.scale"]), body)
-    if "2.targets" in state:
-        network.append(ExpectedTarget(state["2.targets"]))
+        network = _build_scaled(embedder, input_shape, dim, state)
+        if "2.targets" in state:
+            network.append(ExpectedTarget(state["2.targets"]))
     try:
         network.load_state_dict(state)
     except RuntimeError as error:
@@ -82,17 +83,37 @@ def build_scaled_network(
     return network
 
 
+def _build_scaled(
+    embedder: NetworkName | nn.Module,
+    input_shape: tuple[int, ...],
+    dim: int,
+    state: Mapping[str, Tensor],
+    prefix: str = "",
+) -> nn.Sequential:
+    if isinstance(embedder, nn.Module):
+        body = embedder
+    else:
+        body = build_network(embedder, input_shape, dim)
+    scaling = InputScaling(state[f"{prefix}0.shift"], state[f"{prefix}0.scale"])
+    return nn.Sequential(scaling, body)
+
+
+def _build_beside_features(
+    embedder: NetworkName | nn.Module,
+    input_shape: tuple[int, ...],
+    dim: int,
+    state: Mapping[str, Tensor],
+) -> LinearPath:
+    raw = RawMap(state["shift"].numpy(), state["projection"].numpy())
+    if "body.0.shift" not in state:
+        return LinearPath(raw)
+    body = _build_scaled(embedder, input_shape, dim, state, "body.")
+    return LinearPath(raw, body, gain="gain" in state)
+
+
 def is_network(embedder: Any) -> bool:
     """Whether an embedder is trained by the loop of this package."""
     return isinstance(embedder, nn.Module) or (isinstance(embedder, str) and embedder in NETWORKS)
-
-
-def _numbers(features: Features, at_most: int) -> Tensor:
-    """Return item numbers spread evenly over all."""
-    n_taken = min(features.n_items, at_most)
-    return torch.linspace(
-        0, features.n_items - 1, n_taken, dtype=torch.float64, device=features.index_device
-    ).long()
 
 
 def _refuse_not_finite(sample: Tensor) -> None:
@@ -104,7 +125,7 @@ def _try_out(network: nn.Module, features: Features, dim: int) -> None:
     """Run the network on two items, before any training, to see the shape of its output."""
     if not any(parameter.requires_grad for parameter in network.parameters()):
         raise ValueError("The network has no parameters to train.")
-    items = features.rows(_numbers(features, 2))
+    items = features.rows(spread_evenly(features, 2))
     network.eval()
     try:
         with torch.no_grad():

@@ -43,6 +43,10 @@ class RegressionTask:
         self._items = torch.from_numpy(items).to(self.index_device)
         self._targets = torch.from_numpy(targets).to(device)
 
+    def move_targets(self, targets: NDArray[np.float32]) -> None:
+        """Put other targets in the place of these, for what follows."""
+        self._targets.copy_(torch.from_numpy(targets))
+
     def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
         """Return the mean loss on some examples."""
         batch = self.features.rows(self._items[examples])

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import _safe_indexing, get_tags
 
 from twofold.regression._features import n_rows
+from twofold.regression._linear_path import RawMap
 
 LARGEST_SEED = 2**31 - 1
 
@@ -23,15 +25,32 @@ class RegressorEmbedder:
     ----------
     regressor : estimator
         With one output a component.
+    path : LinearRegression or None
+        What its outputs are added to: the features as they are, where it learns to change them.
     """
 
-    def __init__(self, regressor: Any) -> None:
+    def __init__(self, regressor: Any, path: LinearRegression | None = None) -> None:
         self.regressor = regressor
+        self.path = path
 
     def predict(self, X: Any) -> NDArray[np.float32]:
         """Return the points of `X`, float32 of shape (n_items, dim)."""
         points = np.asarray(self.regressor.predict(X), dtype=np.float32)
-        return points.reshape(len(points), -1)
+        points = points.reshape(len(points), -1)
+        return points if self.path is None else points + self._along_path(X)
+
+    def _along_path(self, X: Any) -> NDArray[np.float32]:
+        assert self.path is not None
+        return np.asarray(self.path.predict(X), dtype=np.float32)
+
+
+def as_regressor(raw: RawMap) -> LinearRegression:
+    """Return a linear map as scikit-learn's, which takes what its other regressors take."""
+    path = LinearRegression()
+    path.coef_ = raw.projection.astype(np.float64)
+    path.intercept_ = -path.coef_ @ raw.shift
+    path.n_features_in_ = path.coef_.shape[1]
+    return path
 
 
 def fit_regressor(
@@ -49,7 +68,7 @@ def fit_regressor(
     _draw_open_seeds(fresh, rng)
     if targets.shape[1] > 1 and not takes_several_outputs(fresh):
         fresh = MultiOutputRegressor(fresh)
-    fresh.fit(_rows(X, items), targets if targets.shape[1] > 1 else targets[:, 0])
+    fresh.fit(take_rows(X, items), targets if targets.shape[1] > 1 else targets[:, 0])
     return RegressorEmbedder(fresh)
 
 
@@ -60,7 +79,8 @@ def _draw_open_seeds(regressor: Any, rng: np.random.Generator) -> None:
             regressor.set_params(**{name: int(rng.integers(LARGEST_SEED))})
 
 
-def _rows(X: Any, items: NDArray[np.int64]) -> Any:
+def take_rows(X: Any, items: NDArray[np.int64]) -> Any:
+    """Return some rows of what a regressor takes."""
     if len(items) == n_rows(X):
         return X
     return _safe_indexing(X.tocsr() if sparse.issparse(X) else X, items)

@@ -4,7 +4,7 @@ A relation comes in as arrays and is checked once, in its constructor; every lat
 as it is.
 """
 
-from twofold.relations._chains import Contradiction
+from twofold.relations._chains import Contradiction, is_transitive
 from twofold.relations._diagnosis import Diagnosis, diagnose
 from twofold.relations._folds import Fold, TooFewPairsError, split_folds
 from twofold.relations._labels import LabelRelation
@@ -22,5 +22,6 @@ __all__ = [
     "TooFewPairsError",
     "TripletRelation",
     "diagnose",
+    "is_transitive",
     "split_folds",
 ]

@@ -49,6 +49,18 @@ def similar_graph(relation: PairRelation) -> sparse.csr_array:
     return graph
 
 
+def is_transitive(relation: PairRelation) -> bool:
+    """Whether no statement of dissimilarity lies within a group that similar pairs join."""
+    return not _rows_inside_groups(relation, similar_graph(relation)).size
+
+
+def _rows_inside_groups(relation: PairRelation, friends: sparse.csr_array) -> NDArray[np.int64]:
+    """Return the dissimilar statements whose items similar pairs join."""
+    _, group = connected_components(friends, directed=False)
+    inside = group[relation.left] == group[relation.right]
+    return np.flatnonzero(inside & (relation.similar < 0.5))
+
+
 def contradictions(
     relation: PairRelation, friends: sparse.csr_array, max_chains: int
 ) -> tuple[int, tuple[Contradiction, ...]]:
@@ -64,9 +76,7 @@ def contradictions(
         Most chains: of the statements contradicted directly or by the most common partners, then
         of the first others.
     """
-    _, group = connected_components(friends, directed=False)
-    inside = group[relation.left] == group[relation.right]
-    rows = np.flatnonzero(inside & (relation.similar < 0.5))
+    rows = _rows_inside_groups(relation, friends)
     left, right = relation.left[rows], relation.right[rows]
     is_direct, n_common = _directly_and_in_common(friends, left, right)
     chosen = rows[np.lexsort((-n_common, ~is_direct))[:max_chains]]

@@ -19,6 +19,7 @@ from twofold._core.checks import (
 )
 from twofold._core.random import RandomState, as_generator
 from twofold._core.warnings import RelationWarning, warn_user
+from twofold.relations._holding_out import n_held_out
 from twofold.relations._renumbering import renumbering
 
 
@@ -157,6 +158,56 @@ class PairRelation:
             weight,
         )
 
+    def over(self, n_items: int) -> PairRelation:
+        """Return the same statements over more items."""
+        n_items = check_count("n_items", n_items, minimum=self.n_items)
+        return self._rows(np.ones(self.n_pairs, dtype=bool), np.arange(n_items), n_items)
+
+    def without(self, pairs: ArrayLike) -> PairRelation:
+        """Take statements back: all about these pairs, whichever item comes first.
+
+        Parameters
+        ----------
+        pairs : array_like of int, shape (n, 2)
+            Each must be stated.
+        """
+        table = np.asarray(pairs)
+        if table.ndim != 2 or table.shape[1] != 2:
+            raise ValueError(f"pairs must have shape (n_pairs, 2), got {table.shape}.")
+        left = check_item_ids("pairs[:, 0]", table[:, 0], self.n_items)
+        right = check_item_ids("pairs[:, 1]", table[:, 1], self.n_items)
+        stated = pair_keys(self.left, self.right, self.n_items)
+        withdrawn = pair_keys(left, right, self.n_items)
+        missing = np.flatnonzero(~np.isin(withdrawn, stated))
+        if missing.size:
+            first = missing[0]
+            raise ValueError(
+                f"{missing.size} pair(s) cannot be taken back, because nothing is stated about "
+                f"them; first items {left[first]} and {right[first]} (row {first})."
+            )
+        remain = ~np.isin(stated, withdrawn)
+        if not remain.any():
+            raise ValueError("These are all the statements there are: nothing would remain.")
+        return self._rows(remain, np.arange(self.n_items), self.n_items)
+
+    def balanced(self) -> PairRelation:
+        """Return the same statements, weighted so that the two kinds count alike in all.
+
+        Real pairs are often ten not alike for one alike. Grades count in part for both kinds;
+        weights that were there are kept in proportion.
+        """
+        weight = _weight_or_ones(self).astype(np.float64)
+        alike, unalike = weight @ self.similar, weight @ (1 - self.similar)
+        if not (alike and unalike):
+            return self
+        half = weight.sum() / 2
+        weight *= self.similar * (half / alike) + (1 - self.similar) * (half / unalike)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RelationWarning)
+            return PairRelation(
+                self.left, self.right, self.similar, self.n_items, weight.astype(np.float32)
+            )
+
     def split(
         self, held_out: float | int, random_state: RandomState = None
     ) -> tuple[PairRelation, PairRelation]:
@@ -182,7 +233,7 @@ class PairRelation:
         _, first, pair = np.unique(
             pair_keys(self.left, self.right, self.n_items), return_index=True, return_inverse=True
         )
-        n_out = _n_held_out(held_out, first.size)
+        n_out = n_held_out(held_out, first.size, "pair")
         is_alike = self.similar[first] > 0.5
         alike = rng.permutation(np.flatnonzero(is_alike))
         unalike = rng.permutation(np.flatnonzero(~is_alike))
@@ -297,19 +348,3 @@ def _weight_or_ones(relation: PairRelation) -> NDArray[np.float32]:
     if relation.weight is None:
         return np.ones(relation.n_pairs, dtype=np.float32)
     return relation.weight
-
-
-def _n_held_out(held_out: float | int, n_pairs: int) -> int:
-    """Return how many pairs to hold out, at least one and not all."""
-    if isinstance(held_out, float | np.floating):
-        if not 0 < held_out < 1:
-            raise ValueError(f"held_out must be a share in (0, 1) or a number, got {held_out}.")
-        n_out = round(float(held_out) * n_pairs)
-    else:
-        n_out = check_count("held_out", held_out)
-    if not 0 < n_out < n_pairs:
-        raise ValueError(
-            f"held_out={held_out} of {n_pairs} pair(s) leaves one part empty. Give more pairs or "
-            "another share."
-        )
-    return n_out

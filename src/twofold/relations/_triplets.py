@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twofold._core.checks import (
+    check_count,
     check_equal_lengths,
     check_item_ids,
     check_n_items,
     frozen_view,
 )
+from twofold._core.random import RandomState, as_generator
+from twofold.relations._holding_out import n_held_out
 from twofold.relations._renumbering import renumbering
 
 
@@ -78,6 +81,71 @@ class TripletRelation:
             )
         anchor, positive, negative = (role[inside] for role in roles)
         return TripletRelation(anchor, positive, negative, n_taken)
+
+    def merge(self, other: TripletRelation) -> TripletRelation:
+        """Return the statements of both; the larger number of items counts."""
+        if not isinstance(other, TripletRelation):
+            raise TypeError(f"other must be a TripletRelation, got {type(other).__name__}.")
+        return TripletRelation(
+            np.concatenate([self.anchor, other.anchor]),
+            np.concatenate([self.positive, other.positive]),
+            np.concatenate([self.negative, other.negative]),
+            max(self.n_items, other.n_items),
+        )
+
+    def over(self, n_items: int) -> TripletRelation:
+        """Return the same statements over more items."""
+        n_items = check_count("n_items", n_items, minimum=self.n_items)
+        return TripletRelation(self.anchor, self.positive, self.negative, n_items)
+
+    def without(self, triplets: ArrayLike) -> TripletRelation:
+        """Take statements back.
+
+        Parameters
+        ----------
+        triplets : array_like of int, shape (n, 3)
+            Anchor, positive, negative; each must be stated.
+        """
+        table = np.asarray(triplets)
+        if table.ndim != 2 or table.shape[1] != 3:
+            raise ValueError(f"triplets must have shape (n_triplets, 3), got {table.shape}.")
+        withdrawn = {tuple(row) for row in table.tolist()}
+        stated = list(zip(*(role.tolist() for role in self._roles), strict=True))
+        missing = withdrawn.difference(stated)
+        if missing:
+            raise ValueError(
+                f"{len(missing)} triplet(s) cannot be taken back, because they are not stated; "
+                f"first {min(missing)}."
+            )
+        remain = np.array([triplet not in withdrawn for triplet in stated])
+        if not remain.any():
+            raise ValueError("These are all the statements there are: nothing would remain.")
+        return self._rows(remain)
+
+    @property
+    def _roles(self) -> tuple[NDArray[np.int64], ...]:
+        return self.anchor, self.positive, self.negative
+
+    def split(
+        self, held_out: float | int, random_state: RandomState = None
+    ) -> tuple[TripletRelation, TripletRelation]:
+        """Part the statements at random into those kept and those held out.
+
+        Equal triplets stay together. See `PairRelation.split`.
+        """
+        table = np.column_stack([self.anchor, self.positive, self.negative])
+        _, group = np.unique(table, axis=0, return_inverse=True)
+        n_groups = int(group.max()) + 1
+        chosen = np.zeros(n_groups, dtype=bool)
+        n_out = n_held_out(held_out, n_groups, "triplet")
+        chosen[as_generator(random_state).permutation(n_groups)[:n_out]] = True
+        out = chosen[group.ravel()]
+        return self._rows(~out), self._rows(out)
+
+    def _rows(self, rows: NDArray[np.bool_]) -> TripletRelation:
+        return TripletRelation(
+            self.anchor[rows], self.positive[rows], self.negative[rows], self.n_items
+        )
 
     def __len__(self) -> int:
         return self.n_triplets

@@ -1,0 +1,123 @@
+"""Entity resolution: pairs of records, and whether both describe one thing.
+
+Three of Magellan's sets in Ditto's layout: amazon-google, dblp-acm, fodors-zagats.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twofold._core.checks import check_choice
+from twofold.datasets._data_folder import data_folder
+from twofold.datasets._places import place_of
+
+ENTITY_PAIR_SETS = ("amazon-google", "dblp-acm", "fodors-zagats")
+MARKER = re.compile(r"\bCOL \S+ VAL\b")
+LABELS = ("0", "1")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordPairs:
+    """Pairs of records.
+
+    Attributes
+    ----------
+    left, right : ndarray of int64, shape (n_pairs,)
+        Numbers of records.
+    similar : ndarray of uint8, shape (n_pairs,)
+        1 where both describe one thing.
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    similar: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EntityPairs:
+    """One set of pairs of records, in its official parts.
+
+    Attributes
+    ----------
+    records : tuple of str
+        The text of every record that is in some pair, without the names of its columns. Records
+        that differ only in the column a text stands in are two, of equal text.
+    train, valid, test : RecordPairs
+        The official parts, whose numbers all mean `records`.
+    """
+
+    records: tuple[str, ...]
+    train: RecordPairs
+    valid: RecordPairs
+    test: RecordPairs
+
+
+def load_entity_pairs(name: str, data_dir: str | os.PathLike[str] | None = None) -> EntityPairs:
+    """Read a set's three files in ``entity_pairs/<name>/``.
+
+    Parameters
+    ----------
+    name : {"amazon-google", "dblp-acm", "fodors-zagats"}
+        Of the set.
+    data_dir : path, optional
+        A folder with ``entity_pairs/<name>/{train,valid,test}.txt.gz`` in it, by default what the
+        variable TWOFOLD_DATA names. A line is a record, a tab, a record, a tab and 0 or 1; a record
+        is ``COL name VAL text``, once a column.
+    """
+    check_choice("name", name, ENTITY_PAIR_SETS)
+    folder = data_folder(data_dir)
+    numbers: dict[str, int] = {}
+    train, valid, test = (
+        _read_part(_find(folder, name, part), numbers) for part in ("train", "valid", "test")
+    )
+    return EntityPairs(tuple(map(_text, numbers)), train, valid, test)
+
+
+def _find(folder: Path, name: str, part: str) -> Path:
+    path = folder / "entity_pairs" / name / f"{part}.txt.gz"
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not there: {place_of(name, folder)}.")
+    return path
+
+
+def _read_part(path: Path, numbers: dict[str, int]) -> RecordPairs:
+    """Return the pairs of a file; a record that is not in `numbers` gets the next one."""
+    rows = []
+    for number, line in enumerate(_lines(path), start=1):
+        fields = line.split("\t")
+        if len(fields) != 3:
+            raise ValueError(
+                f"{path}, line {number}: a line has three fields, record, record and 0 or 1, with "
+                f"tabs between them, but this one has {len(fields)}."
+            )
+        left, right, label = (field.strip() for field in fields)
+        if label not in LABELS:
+            raise ValueError(
+                f"{path}, line {number}: the label must be 0 (not alike) or 1 (alike), got "
+                f"{label!r}."
+            )
+        pair = (numbers.setdefault(record, len(numbers)) for record in (left, right))
+        rows.append((*pair, int(label)))
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    return RecordPairs(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].astype(np.uint8))
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            return [line.rstrip("\n") for line in file]
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read ({error}): get it again.") from error
+
+
+def _text(record: str) -> str:
+    """Return what a record says, without the names of its columns."""
+    return " ".join(MARKER.sub(" ", record).split())

@@ -1,0 +1,284 @@
+"""The features as points, and what learns to change them: it starts as they are, to the bit."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+from scipy.spatial.distance import pdist
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LinearRegression
+from sklearn.neighbors import KNeighborsRegressor
+from torch import nn
+
+from twofold.regression import (
+    LinearPath,
+    RawMap,
+    RegressorEmbedder,
+    as_regressor,
+    beside_features,
+    build_scaled_network,
+    fit_raw_map,
+    fit_regressor,
+    open_features,
+    predict_points,
+    prepare_network,
+)
+from twofold.regression import _linear_path as linear_path_module
+
+RNG = np.random.default_rng(0)
+X = (RNG.normal(size=(40, 6)) * [5, 3, 2, 1, 0.5, 0.1] + [9, -4, 0, 1, 2, 3]).astype(np.float32)
+IMAGES = RNG.integers(0, 256, size=(20, 1, 3, 4), dtype=np.uint8)
+EVERY = np.arange(40)
+
+
+def raw_points(features, dim: int) -> np.ndarray:
+    """Return the points of all items, by the map that is fitted to them."""
+    opened = open_features(features, "cpu")
+    return fit_raw_map(opened, dim).points(opened, np.arange(len(features)))
+
+
+def own_network(n_features: int = 6, dim: int = 4) -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Flatten(), nn.Linear(n_features, 8), nn.Tanh(), nn.Linear(8, dim))
+
+
+def a_path(embedder, features=X, dim: int = 4) -> tuple[LinearPath, RawMap]:
+    """Return a network beside the features, and their map."""
+    opened = open_features(features, "cpu")
+    raw = fit_raw_map(opened, dim)
+    rng = np.random.default_rng(0)
+    network = prepare_network(embedder, opened, features.shape[1:], dim, "cpu", rng)
+    return beside_features(network, raw, is_own=isinstance(embedder, nn.Module)), raw
+
+
+# ---- the features as points ----
+
+
+@pytest.mark.parametrize("dim", [6, 7, 12])
+def test_distances_are_those_of_the_features_over_one_number(dim):
+    ratio = pdist(raw_points(X, dim)) / pdist(X)
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-4)
+
+
+@pytest.mark.parametrize("dim", [1, 3, 6, 9])
+def test_points_are_centred_and_of_length_one_in_the_mean(dim):
+    points = raw_points(X, dim)
+    assert points.dtype == np.float32
+    assert points.shape == (40, dim)
+    np.testing.assert_allclose(points.mean(axis=0), 0, atol=1e-5)
+    assert np.mean((points**2).sum(axis=1)) == pytest.approx(1, rel=1e-4)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5])
+def test_fewer_components_than_features_are_the_principal_ones(dim):
+    expected = PCA(dim).fit_transform(X.astype(float))
+    expected /= np.sqrt((expected**2).sum(axis=1).mean())
+    np.testing.assert_allclose(pdist(raw_points(X, dim)), pdist(expected), rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("dim", [2, 5])
+def test_every_principal_direction_has_one_sign_and_the_length_of_the_others(dim):
+    projection = fit_raw_map(open_features(X, "cpu"), dim).projection
+    gram = projection @ projection.T
+    np.testing.assert_allclose(gram, np.eye(dim) * gram[0, 0], atol=1e-6)
+    turned_over = fit_raw_map(open_features(X[::-1].copy(), "cpu"), dim).projection
+    np.testing.assert_allclose(turned_over, projection, atol=1e-5)
+    assert (np.take_along_axis(projection, np.abs(projection).argmax(axis=1)[:, None], 1) > 0).all()
+
+
+def test_more_components_than_features_are_zero_beyond_them():
+    points = raw_points(X, 9)
+    assert not points[:, 6:].any()
+    np.testing.assert_array_equal(points[:, :6], raw_points(X, 6))
+
+
+def test_fewer_items_than_components_are_told_apart_as_before():
+    few = X[:3]
+    ratio = pdist(raw_points(few, 4)) / pdist(few)
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-3)
+
+
+@pytest.mark.parametrize("dim", [3, 6, 8])
+def test_constant_features_add_nothing(dim):
+    beside = np.column_stack([X, np.full(40, 7.0, dtype=np.float32)])
+    np.testing.assert_allclose(
+        pdist(raw_points(beside, dim)), pdist(raw_points(X, dim)), rtol=1e-3, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("dim", [2, 6, 8])
+def test_items_that_are_all_equal_are_one_point_at_zero(dim):
+    np.testing.assert_array_equal(raw_points(np.full((10, 6), 3, np.float32), dim), 0)
+
+
+@pytest.mark.parametrize("dim", [5, 12, 15])
+def test_images_of_bytes_are_flattened_and_give_what_floats_give(dim):
+    points = raw_points(IMAGES, dim)
+    flat = IMAGES.reshape(20, 12).astype(np.float32)
+    np.testing.assert_array_equal(points, raw_points(IMAGES.astype(np.float32), dim))
+    np.testing.assert_allclose(points, raw_points(flat, dim), atol=1e-6)
+
+
+@pytest.mark.parametrize("dim", [4, 6])
+def test_features_that_are_read_give_what_held_ones_give(dim, tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    np.testing.assert_array_equal(raw_points(mapped, dim), raw_points(X, dim))
+    np.testing.assert_array_equal(
+        fit_raw_map(open_features(sparse.csr_array(X), "cpu"), dim).projection,
+        fit_raw_map(open_features(X, "cpu"), dim).projection,
+    )
+
+
+def test_the_map_is_estimated_on_items_spread_over_all(monkeypatch):
+    monkeypatch.setattr(linear_path_module, "SAMPLED_NUMBERS", 6 * 10)
+    found = fit_raw_map(open_features(X, "cpu"), 6)
+    spread = X[np.linspace(0, 39, 10).astype(int)]
+    np.testing.assert_allclose(found.shift, spread.mean(axis=0), atol=1e-5)
+
+
+def test_some_items_have_the_points_they_have_among_all():
+    opened = open_features(X, "cpu")
+    raw = fit_raw_map(opened, 4)
+    some = np.array([7, 3, 31])
+    np.testing.assert_allclose(raw.points(opened, some), raw.points(opened, EVERY)[some], atol=1e-6)
+
+
+def test_a_turned_map_gives_the_points_times_the_turn():
+    opened = open_features(X, "cpu")
+    raw = fit_raw_map(opened, 4)
+    turn = np.random.default_rng(1).normal(size=(4, 4)).astype(np.float32)
+    found = raw.turned(turn).points(opened, EVERY)
+    np.testing.assert_allclose(found, raw.points(opened, EVERY) @ turn, atol=1e-4)
+    np.testing.assert_array_equal(
+        raw.turned(np.eye(4, dtype=np.float32)).projection, raw.projection
+    )
+
+
+# ---- a network beside them ----
+
+
+@pytest.mark.parametrize("features", [X, IMAGES], ids=["floats", "bytes"])
+@pytest.mark.parametrize("kind", ["mlp", "mnist", "own"])
+@pytest.mark.parametrize("dim", [4, 14])
+def test_a_path_starts_as_the_features_to_the_bit(features, kind, dim):
+    n_features = int(np.prod(features.shape[1:]))
+    network, raw = a_path(own_network(n_features, dim) if kind == "own" else kind, features, dim)
+    opened = open_features(features, "cpu")
+    every = np.arange(len(features))
+    expected = raw.points(opened, every)
+    found = predict_points(network, opened, features.shape[1:], every)
+    np.testing.assert_array_equal(found, expected)
+    network.train()  # dropout or not
+    found = network(torch.from_numpy(features)).detach().numpy()
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_users_network_keeps_its_weights_and_is_brought_in_by_a_number():
+    own = own_network()
+    before = copy.deepcopy(own.state_dict())
+    network, _ = a_path(own)
+    for name, tensor in network.body[1].state_dict().items():
+        assert tensor.equal(before[name])
+    with torch.no_grad():
+        items = torch.from_numpy(X)
+        start = network(items)
+        network.gain.fill_(2)
+        torch.testing.assert_close(network(items), start + 2 * own(items))
+
+
+@pytest.mark.parametrize("kind", ["mlp", "own"])
+def test_the_gradient_reaches_every_parameter_after_a_step(kind):
+    network, _ = a_path(own_network() if kind == "own" else kind)
+    network.eval()
+    optimiser = torch.optim.Adam(network.parameters(), lr=0.01)
+    items = torch.from_numpy(X)
+    targets = torch.from_numpy(np.random.default_rng(1).normal(size=(40, 4)).astype(np.float32))
+    for _ in range(2):  # what starts at 0 hides what lies before it from the first step
+        optimiser.zero_grad()
+        (network(items) - targets).square().mean().backward()
+        optimiser.step()
+    for name, parameter in network.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.any(), name
+
+
+def test_a_step_moves_the_linear_path_by_a_tenth_of_what_it_moves_a_network():
+    network = LinearPath(fit_raw_map(open_features(X, "cpu"), 4))
+    items = torch.from_numpy(X)
+    with torch.no_grad():
+        start = network(items)
+        network.change.fill_(1)
+        moved = network(items) - start
+    expected = 0.1 * (X - X.mean(axis=0)).sum(axis=1)
+    np.testing.assert_allclose(moved.numpy(), np.tile(expected[:, None], 4), atol=1e-4)
+
+
+def test_the_features_of_the_start_are_not_trained():
+    network, _ = a_path("mlp")
+    trained = {name for name, _ in network.named_parameters()}
+    assert "change" in trained
+    assert not trained & {"shift", "projection"}
+    assert {"shift", "projection"} <= network.state_dict().keys()
+
+
+# ---- as a regressor ----
+
+
+@pytest.mark.parametrize("dim", [3, 6, 8])
+def test_a_linear_map_as_a_regressor_gives_the_same_points(dim):
+    opened = open_features(X, "cpu")
+    raw = fit_raw_map(opened, dim)
+    found = as_regressor(raw)
+    assert isinstance(found, LinearRegression)
+    expected = raw.points(opened, EVERY)
+    np.testing.assert_allclose(found.predict(X), expected, atol=1e-5)
+    np.testing.assert_allclose(found.predict(sparse.csr_array(X)), expected, atol=1e-5)
+    np.testing.assert_allclose(RegressorEmbedder(found).predict(X), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("dim", [1, 4])
+def test_a_regressor_beside_a_path_adds_to_it(dim):
+    opened = open_features(X, "cpu")
+    raw = fit_raw_map(opened, dim)
+    change = np.random.default_rng(2).normal(size=(40, dim)).astype(np.float32)
+    rng = np.random.default_rng(0)
+    fitted = fit_regressor(KNeighborsRegressor(1), X, change, EVERY, rng)
+    np.testing.assert_allclose(fitted.predict(X), change, atol=1e-6)
+    beside = RegressorEmbedder(fitted.regressor, as_regressor(raw))
+    found = beside.predict(X)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, change + raw.points(opened, EVERY), atol=1e-5)
+
+
+# ---- built again from its weights ----
+
+
+@pytest.mark.parametrize("kind", ["alone", "mlp", "mnist", "own"])
+def test_a_path_is_built_again_from_its_weights(kind):
+    if kind == "alone":
+        network = LinearPath(fit_raw_map(open_features(X, "cpu"), 4))
+    else:
+        network, _ = a_path(own_network() if kind == "own" else kind)
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(torch.randn_like(parameter))
+    state = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    fresh = nn.Sequential(nn.Flatten(), nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 4))
+    again = build_scaled_network(
+        fresh if kind == "own" else "mlp" if kind == "alone" else kind, (6,), 4, state
+    )
+    items = torch.from_numpy(X)
+    with torch.no_grad():
+        assert again.eval()(items).equal(network.eval()(items))
+
+
+def test_weights_of_another_network_beside_features_are_refused():
+    network, _ = a_path("mlp")
+    with pytest.raises(ValueError, match="The weights are not those of this network"):
+        build_scaled_network("mnist", (6,), 4, network.state_dict())
