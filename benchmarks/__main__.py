@@ -22,7 +22,7 @@ BENCHMARKS = (
     "learning",
     "multilabel",
 )
-ONLY_BY_NAME = ("equal_seconds",)
+ONLY_BY_NAME = ("equal_seconds", "few_pairs")
 """These take an hour or more."""
 
 

@@ -39,6 +39,7 @@ from twofold.regression import (
     prepare_features,
     refuse_flipped_vectors,
 )
+from twofold.relations import TripletRelation
 
 Way = Literal["raw", "linear", "embedder"]
 HELD_OUT = 0.2
@@ -186,7 +187,8 @@ class _Choice:
         self._statements = statements
         self._loss = loss
         self._margin = margin
-        self._metric: Literal["euclidean", "dot"] = "dot" if loss == "dot" else "euclidean"
+        is_dot = loss == "dot" and not isinstance(statements, TripletRelation)
+        self._metric: Literal["euclidean", "dot"] = "dot" if is_dot else "euclidean"
         is_net = is_network(setting.embedder)
         # The simpler first: it is chosen of equals.
         self._ways: dict[Way, Rounds] = {
@@ -205,7 +207,9 @@ class _Choice:
         kept, judge = parts
         tried = {way: self._by(way, kept, rng, judge) for way in self._ways}
         judged = {way: learnt.judged for way, learnt in tried.items()}
-        if max(map(max, judged.values())) <= judged["linear"][0]:
+        raw = judged["linear"][0]
+        if max(map(max, judged.values())) <= raw + judge.standard_error(raw):
+            # The best of so many rounds is better than one look by chance alone.
             return self._as_they_are(_nothing_better(judge, judged), judged)
         way = max(judged, key=lambda name: max(judged[name]))
         best = judge.choose_round(judged[way])
@@ -254,10 +258,13 @@ class _Choice:
 
     def _hold_out(self, share: float, rng: np.random.Generator) -> tuple[Stated, Judge] | None:
         """Part statements into those to learn from and those that judge; None if too few."""
-        n_out = min(round(share * len(self._statements)), MOST_HELD_OUT)
-        if n_out < FEWEST_HELD_OUT:
+        share = min(share, MOST_HELD_OUT / len(self._statements))
+        try:
+            kept, out = self._statements.split(share, random_state=rng)
+        except ValueError:  # one pair or triplet, however often it is stated
             return None
-        kept, out = self._statements.split(n_out, random_state=rng)
+        if len(out) < FEWEST_HELD_OUT:
+            return None
         judge = Judge(out, self._metric)
         can_learn = Judge(kept, self._metric).can_judge
         return (kept, judge) if judge.can_judge and can_learn else None
@@ -290,6 +297,8 @@ def _open(
     features = open_features(numbers, config.device)
     raw = fit_raw_map(features, dim) if raw is None else raw
     items = np.flatnonzero(relation.linked)
+    start = raw.points(features, items)
+    _refuse_not_finite(start, items)
     return Setting(
         embedder=embedder,
         X=X,
@@ -297,7 +306,7 @@ def _open(
         shape=shape,
         items=items,
         raw=raw,
-        start=raw.points(features, items),
+        start=start,
         config=config,
         flips=flips,
         n_rounds=n_rounds,
@@ -306,11 +315,20 @@ def _open(
     )
 
 
+def _refuse_not_finite(points: Points, items: NDArray[np.int64]) -> None:
+    wrong = np.flatnonzero(~np.isfinite(points).all(axis=1))
+    if wrong.size:
+        raise ValueError(
+            f"X holds NaN or infinity, first in row {items[wrong[0]]} of those in some statement, "
+            "or in many. Replace or drop it first."
+        )
+
+
 def _nothing_better(judge: Judge, judged: dict[Way, list[float]]) -> str:
     found = next(iter(judged.values()))[0]
     return (
-        f"Nothing learnt orders the {len(judge.relation)} statements held out better than the "
-        f"features do ({found:.4f})"
+        f"Nothing learnt orders the {len(judge.relation)} statements held out clearly better than "
+        f"the features do ({found:.4f})"
     )
 
 

@@ -154,8 +154,9 @@ class MetricLearner(EmbeddingLearner):
         Set by `calibrate_threshold`, in terms of similarity.
     history_ : dict
         "targets" (phase 1's losses), "regression" and "validation" (phase 2's), "best_epoch". With
-        feedback: "feedback", what was chosen ("way": "raw", "linear" or "embedder"), its "round",
-        and how each way was "judged" by the statements held out, at the start and after each round.
+        feedback "regression" and "feedback": what was chosen ("way": "raw", "linear" or
+        "embedder"), its "round", and how each way was "judged" by the statements held out, at the
+        start and after each round.
     timing_ : dict
         Seconds of the phases, "targets" and "regression".
     n_features_in_ : int

@@ -123,12 +123,15 @@ class Judge:
         statements prefer is mostly chance; with none to tell apart the last is taken.
         """
         best = max(judged)
+        return int(np.flatnonzero(np.asarray(judged) >= best - self.standard_error(best))[-1])
+
+    def standard_error(self, judged: float) -> float:
+        """Return about how far chance takes what is judged: that of a share, of the rarer kind."""
         n_fewer = len(self.relation)
         if isinstance(self.relation, PairRelation):
             n_alike = int((self.relation.similar > 0.5).sum())
             n_fewer = min(n_alike, n_fewer - n_alike)
-        error = math.sqrt(best * (1 - best) / max(1, n_fewer))
-        return int(np.flatnonzero(np.asarray(judged) >= best - error)[-1])
+        return math.sqrt(judged * (1 - judged) / max(1, n_fewer))
 
     @property
     def can_judge(self) -> bool:

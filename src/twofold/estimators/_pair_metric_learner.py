@@ -44,7 +44,8 @@ dropout, validation_fraction, flips, device, random_state, verbose, callback
     Examples
     --------
     >>> pairs = [[[1.0], [1.1]], [[1.0], [5.0]], [[5.0], [5.2]], [[1.1], [5.2]]]
-    >>> learner = PairMetricLearner(dim=2, random_state=0).fit(pairs, [1, -1, 1, -1])
+    >>> learner = PairMetricLearner(dim=2, feedback=0, random_state=0)
+    >>> learner = learner.fit(pairs, [1, -1, 1, -1])
     >>> learner.pair_distance(pairs).shape
     (4,)
     """
@@ -56,7 +57,7 @@ dropout, validation_fraction, flips, device, random_state, verbose, callback
         loss: Loss = "contrastive",
         margin: float = 1.0,
         embedder: Any = "mlp",
-        feedback: Literal["auto", 0] = "auto",
+        feedback: Literal["auto"] | int = "auto",
         max_epochs: int = 30,
         batch_size: int = 64,
         learning_rate: float = 2e-3,

@@ -21,7 +21,13 @@ from torch import nn
 
 from twofold._core.devices import resolve_device
 from twofold._core.files import new_folder
-from twofold.regression import NETWORKS, NetworkEmbedder, RegressorEmbedder, build_scaled_network
+from twofold.regression import (
+    NETWORKS,
+    NetworkEmbedder,
+    RegressorEmbedder,
+    build_scaled_network,
+    is_linear,
+)
 
 if TYPE_CHECKING:
     from twofold.estimators._embedding_learner import EmbeddingLearner
@@ -205,17 +211,17 @@ def _load_network(
     from safetensors.torch import load_file
 
     name, shape = card["network"], tuple(card["input_shape"])
-    if name is None and embedder is None:
-        raise ValueError(
-            f"{weights.parent} was made with a network of your own, whose code is not in the "
-            "folder: pass it, as load(folder, embedder=MyNetwork())."
-        )
     if name is not None and name not in NETWORKS:
         raise ValueError(f"{weights.parent} needs the network {name!r}, which is not known here.")
     try:
         state = load_file(weights)
     except SafetensorError as error:
         raise ValueError(f"{weights} cannot be read: {error}.") from error
+    if name is None and embedder is None and not is_linear(state):
+        raise ValueError(
+            f"{weights.parent} was made with a network of your own, whose code is not in the "
+            "folder: pass it, as load(folder, embedder=MyNetwork())."
+        )
     body: Any = embedder if name is None else name
     network = build_scaled_network(body, shape, card["dim"], state)
     return NetworkEmbedder(network.to(torch.device(device)).eval(), shape, device, name)

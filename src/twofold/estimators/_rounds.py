@@ -44,6 +44,9 @@ an item falls from AUROC .71 to .60 over the rounds; with 100 it stays at .71 or
 N_STEPS = 3000
 FEWEST_ROUNDS, MOST_ROUNDS = 20, 60
 """Of a network: as many rounds, of one epoch each, as make N_STEPS steps."""
+SHARE_OF_RATE = 0.5
+"""Of the learning rate: targets that move are followed more slowly (digits, 670 pairs of which a
+tenth are alike: AUROC .963 against .945; at a quarter pair an item .959 against .955)."""
 N_REGRESSOR_ROUNDS = 8
 N_REFRESHING_STEPS = 120
 FEWEST_REFRESHING_ROUNDS, MOST_REFRESHING_ROUNDS = 4, 10
@@ -98,7 +101,7 @@ class Setting:
     def linear_embedder(self, raw: RawMap) -> NetworkEmbedder | RegressorEmbedder:
         """Return a linear map as an embedder of the kind that the user asked for."""
         if not is_network(self.embedder):
-            return RegressorEmbedder(as_regressor(raw))
+            return RegressorEmbedder(as_regressor(raw, self.X))
         network = LinearPath(raw).to(self.config.device).eval()
         return NetworkEmbedder(network, self.shape, self.config.device, self._network_name)
 
@@ -253,11 +256,13 @@ def _train(
 
 def _training(setting: Setting) -> tuple[TrainingConfig, int]:
     """Return how a network is trained over all rounds, and the epochs of one round."""
+    rate = SHARE_OF_RATE * setting.config.learning_rate
+    config = replace(setting.config, learning_rate=rate)
     if setting.n_rounds is None:
         n_rounds = _n_rounds(setting, N_STEPS, FEWEST_ROUNDS, MOST_ROUNDS)
-        return replace(setting.config, max_epochs=n_rounds), 1
+        return replace(config, max_epochs=n_rounds), 1
     epochs_a_round = max(1, setting.max_epochs // setting.n_rounds)
-    return replace(setting.config, max_epochs=setting.n_rounds * epochs_a_round), epochs_a_round
+    return replace(config, max_epochs=setting.n_rounds * epochs_a_round), epochs_a_round
 
 
 def _n_rounds(setting: Setting, n_steps: int, fewest: int, most: int) -> int:
@@ -324,7 +329,7 @@ def regressor_rounds(
     n_rounds: int | None = None,
 ) -> Learnt:
     """Learn by a regressor what is to be added to the features; it is fitted anew every round."""
-    path = as_regressor(setting.raw)
+    path = as_regressor(setting.raw, setting.X)
     learnt = Learnt(RegressorEmbedder(path), setting.start)
     learnt.judged = [] if judge is None else [judge(setting.start)]
     points = setting.start

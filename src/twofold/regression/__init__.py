@@ -26,6 +26,7 @@ from twofold.regression._network_embedder import NetworkEmbedder, flip_some, pre
 from twofold.regression._networks import NETWORKS, build_network, mlp
 from twofold.regression._preparation import (
     build_scaled_network,
+    is_linear,
     is_network,
     out_of_memory_sentence,
     prepare_network,
@@ -63,6 +64,7 @@ __all__ = [
     "fit_raw_map",
     "fit_regressor",
     "flip_some",
+    "is_linear",
     "is_memory_mapped",
     "is_network",
     "item_shape",

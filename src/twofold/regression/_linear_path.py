@@ -17,8 +17,8 @@ from torch.nn import functional
 from twofold.regression._features import Features, spread_evenly
 from twofold.regression._network_embedder import predict_points
 
-SAMPLED_NUMBERS = 2**22
-"""Numbers that the projection is estimated on, of items spread evenly over all."""
+SAMPLED_NUMBERS, FEWEST_SAMPLED = 2**22, 1024
+"""Numbers, and items, that the projection is estimated on at least, of items spread evenly."""
 SLOWNESS = 0.1
 """What a step of the optimiser moves the linear path by, as a share of what it moves the network
 by. At full speed the path learns single statements by heart (scene, one pair an item: AUROC .72
@@ -59,7 +59,8 @@ def fit_raw_map(features: Features, dim: int) -> RawMap:
     With fewer components than features they are the principal ones; with more, the rest are 0.
     """
     n_numbers = features.rows(spread_evenly(features, 1)).numel()
-    sample = features.rows(spread_evenly(features, max(2, SAMPLED_NUMBERS // max(1, n_numbers))))
+    n_sampled = max(FEWEST_SAMPLED, SAMPLED_NUMBERS // max(1, n_numbers))
+    sample = features.rows(spread_evenly(features, n_sampled))
     sample = sample.flatten(1).double().cpu()
     shift = sample.mean(dim=0)
     sample -= shift
@@ -75,10 +76,19 @@ def fit_raw_map(features: Features, dim: int) -> RawMap:
 
 
 def _leading_directions(sample: Tensor, dim: int) -> Tensor:
-    """Return the principal directions of a centred sample, each with a fixed sign."""
-    directions: Tensor = torch.linalg.eigh(sample.T @ sample).eigenvectors.flip(1)[:, :dim].T
+    """Return the principal directions of a centred sample, each with a fixed sign.
+
+    Those that the sample has not are 0.
+    """
+    if len(sample) < sample.shape[1]:
+        directions = torch.linalg.svd(sample, full_matrices=False).Vh[:dim]
+        missing = dim - len(directions)
+        directions = functional.pad(directions, (0, 0, 0, missing))
+    else:
+        directions = torch.linalg.eigh(sample.T @ sample).eigenvectors.flip(1)[:, :dim].T
     largest = directions.abs().argmax(dim=1, keepdim=True)
-    return directions * directions.gather(1, largest).sign()
+    turned: Tensor = directions * directions.gather(1, largest).sign()
+    return turned
 
 
 class LinearPath(nn.Module):

@@ -105,10 +105,15 @@ def _build_beside_features(
     state: Mapping[str, Tensor],
 ) -> LinearPath:
     raw = RawMap(state["shift"].numpy(), state["projection"].numpy())
-    if "body.0.shift" not in state:
+    if is_linear(state):
         return LinearPath(raw)
     body = _build_scaled(embedder, input_shape, dim, state, "body.")
     return LinearPath(raw, body, gain="gain" in state)
+
+
+def is_linear(state: Mapping[str, Tensor]) -> bool:
+    """Whether weights are of a linear map alone, without a network."""
+    return "projection" in state and "body.0.shift" not in state
 
 
 def is_network(embedder: Any) -> bool:

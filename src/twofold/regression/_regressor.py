@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import _get_feature_names
 
 from twofold.regression._features import n_rows
 from twofold.regression._linear_path import RawMap
@@ -44,9 +45,15 @@ class RegressorEmbedder:
         return np.asarray(self.path.predict(X), dtype=np.float32)
 
 
-def as_regressor(raw: RawMap) -> LinearRegression:
-    """Return a linear map as scikit-learn's, which takes what its other regressors take."""
+def as_regressor(raw: RawMap, X: Any = None) -> LinearRegression:
+    """Return a linear map as scikit-learn's, which takes what its other regressors take.
+
+    It has the names of the columns of `X`, if these have any.
+    """
     path = LinearRegression()
+    names = _get_feature_names(X)
+    if names is not None:
+        path.feature_names_in_ = names
     path.coef_ = raw.projection.astype(np.float64)
     path.intercept_ = -path.coef_ @ raw.shift
     path.n_features_in_ = path.coef_.shape[1]

@@ -22,6 +22,7 @@ from twofold.targets._engine import AdamStep, Engine, Problem
 from twofold.targets._engine_cpu import CpuEngine
 from twofold.targets._losses import DotLoss, TripletLoss
 from twofold.targets._solution import TargetSolution
+from twofold.targets._threads import fitting_threads
 from twofold.targets._warm_start import random_points, warm_start
 
 Callback = Callable[[int, float], bool | None]
@@ -63,8 +64,9 @@ def minimise(
     began: float,
 ) -> TargetSolution:
     """Solve for targets by Adam; see `solve_targets`."""
-    engine = _placed_engine(problem, dim, init, device, rng)
-    history, converged = _descend(engine, problem, budget)
+    with fitting_threads(problem, dim):
+        engine = _placed_engine(problem, dim, init, device, rng)
+        history, converged = _descend(engine, problem, budget)
     return TargetSolution(
         points=engine.points(),
         loss=history[-1],

@@ -1,0 +1,251 @@
+"""Learning from few pairs: Twofold's default beside raw features and networks trained on pairs.
+
+`FEW_PAIRS_SETS=digits,scene` measures some of the sets, `FEW_PAIRS_SETS="digits 0.5"` one density.
+A run goes on where it was: what the same code measured on the same machine is not measured again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import twofold
+from benchmarks import entity_features, sparse_pairs
+from benchmarks.figures import Figure
+from benchmarks.relations import why_no_data
+from benchmarks.sparse_pairs import (
+    EPOCHS,
+    METHODS,
+    MNIST_EPOCHS,
+    PROBLEMS,
+    methods_for,
+    scores,
+    warm_up,
+)
+from twofold.datasets import ENTITY_PAIR_SETS, MULTILABEL_SETS
+from twofold.experiments import describe_machine
+
+TITLE = "Few pairs, the same defaults for all sets, beside raw features and networks of pairs"
+SEEDS = 5
+SETS = os.environ.get("FEW_PAIRS_SETS", "all")
+OURS = "Twofold"
+NAMED = ("raw features", "Siamese")
+RIVALS: dict[str, tuple[str, ...]] = {
+    "digits": NAMED,
+    "mnist": NAMED,
+    **dict.fromkeys(ENTITY_PAIR_SETS, (*NAMED, *sparse_pairs.BALANCED)),
+    **dict.fromkeys(MULTILABEL_SETS, tuple(m for m in methods_for("scene") if m != OURS)),
+}
+"""Whose best is the bar, by set; the others stand beside."""
+LEAST = {
+    ("digits 1", "AUROC"): 0.99,
+    ("amazon-google", "F1"): 0.62,
+    ("dblp-acm", "F1"): 0.965,
+    ("fodors-zagats", "F1"): 1.0,
+}
+SHARE_OF_SECONDS = 0.5
+SETTING = {
+    "sets": SETS,
+    "seeds": SEEDS,
+    "digits": "70 % to learn from, stratified, by seed; named by pairs an item",
+    "multi-label sets": "official parts, one pair an item",
+    "records": "official parts; TF-IDF of characters and words, reduced to 256 features; the seed "
+    "is the learner's; threshold from the validation pairs",
+    "mnist": "60,000 items as vectors; named by pairs",
+    "pairs": "random, half of them alike; test pairs 10 similar and 10 dissimilar an item; "
+    "those of records as they are",
+    "Siamese and triplet": f"{EPOCHS} epochs, {MNIST_EPOCHS} on MNIST; with Twofold's weight decay "
+    "and dropout for statements and for classes, whichever is better on the test part",
+    "from the features": "balanced weights, margin 1.3 median distances of what is not alike, the "
+    "best epoch by a fifth of the pairs; the linear one also its last",
+    "raw features": "by Euclidean distance, standardised or not, whichever is better",
+    "bar": "the best rival's mean, less two standard errors of the difference by seed; the least "
+    "that was asked for where that is more",
+    "threads": "one a run, a run for every two cores at a time",
+}
+ONE_THREAD = dict.fromkeys(
+    ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+)
+LEARNING_CODE = (
+    "_core", "relations", "datasets", "evaluation", "targets", "regression", "estimators",
+    "baselines",
+)  # fmt: skip
+KEPT = Path("benchmarks") / ".kept" / "few_pairs.jsonl"
+
+Job = tuple[str, str, int, int]
+"""Problem, method, variant, seed."""
+Scores = dict[str, Any]
+
+
+def why_not() -> str | None:
+    return why_no_data()
+
+
+def measure() -> list[Figure]:
+    problems = _chosen_problems()
+    jobs = [
+        (problem, method, variant, seed)
+        for problem in problems
+        for seed in range(SEEDS)
+        for method in methods_for(problem)
+        for variant in range(len(METHODS[method]))
+    ]
+    known = _kept()
+    found = {job: known[_name(job)] for job in jobs if _name(job) in known}
+    for job, scored in _run([job for job in jobs if job not in found]):
+        _keep(_name(job), scored)
+        found[job] = scored
+        print(*job, *(f"{k} {_short(v)}" for k, v in scored.items()), flush=True)
+    return [figure for problem in problems for figure in _figures(problem, found)]
+
+
+def _chosen_problems() -> list[str]:
+    """Return the problems that `SETS` names, by set or one by one."""
+    if SETS == "all":
+        return list(PROBLEMS)
+    asked = {name.strip() for name in SETS.split(",")}
+    unknown = asked - {*PROBLEMS, *map(_set_of, PROBLEMS)}
+    if unknown:
+        raise ValueError(
+            f"FEW_PAIRS_SETS: there is no {', '.join(sorted(unknown))}; there are "
+            f"{', '.join(PROBLEMS)}."
+        )
+    return [problem for problem in PROBLEMS if asked & {problem, _set_of(problem)}]
+
+
+def _set_of(problem: str) -> str:
+    return problem.split()[0]
+
+
+def _run(jobs: list[Job]) -> Iterator[tuple[Job, Scores]]:
+    """Yield every job's scores as they come."""
+    n_at_a_time = max(1, (os.cpu_count() or 1) // 2)
+    spawn = multiprocessing.get_context("spawn")
+    with _one_thread_each(), ProcessPoolExecutor(n_at_a_time, spawn, _begin) as pool:
+        running = {pool.submit(scores, *job): job for job in jobs}
+        for done in as_completed(running):
+            yield running[done], done.result()
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Have processes that are started meanwhile use one thread: Numba looks when it is loaded."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _begin() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    os.nice(5)
+    warm_up()
+
+
+def _figures(problem: str, found: dict[Job, Scores]) -> list[Figure]:
+    measures = ("AUROC", "F1") if problem in ENTITY_PAIR_SETS else ("AUROC",)
+    figures = []
+    for what in measures:
+        best = {method: _best_variant(problem, method, what, found) for method in METHODS}
+        values = {method: _column(rows, what) for method, rows in best.items() if rows}
+        for method, column in values.items():
+            bar = _bar(problem, what, values) if method == OURS else None
+            note = f"± {_standard_error(column):.4f}; {_note(best[method])}"
+            name = f"{problem}, {what}: {method}"
+            figures.append(Figure(name, float(column.mean()), bar, note=note))
+        if _set_of(problem) == "mnist":
+            figures.append(_seconds_figure(problem, best[OURS], best["Siamese"]))
+    return figures
+
+
+def _best_variant(problem: str, method: str, what: str, found: dict[Job, Scores]) -> list[Scores]:
+    """Return the scores, a seed each, of the variant that is best; none if it was not measured."""
+    variants = [
+        [row for job, row in sorted(found.items()) if job[:3] == (problem, method, variant)]
+        for variant in range(len(METHODS[method]))
+    ]
+    return max(variants, key=lambda rows: float(_column(rows, what).mean()) if rows else -1.0)
+
+
+def _bar(problem: str, what: str, values: dict[str, NDArray[np.float64]]) -> float:
+    rivals = RIVALS[_set_of(problem)]
+    best = max(rivals, key=lambda method: float(values[method].mean()))
+    allowed = 2 * _standard_error(values[OURS] - values[best])
+    return max(float(values[best].mean()) - allowed, LEAST.get((problem, what), 0.0))
+
+
+def _seconds_figure(problem: str, ours: list[Scores], rival: list[Scores]) -> Figure:
+    seconds, rival_seconds = (float(np.median(_column(rows, "seconds"))) for rows in (ours, rival))
+    return Figure(
+        f"{problem}, seconds of fit / the Siamese network's",
+        seconds / rival_seconds,
+        SHARE_OF_SECONDS,
+        at_least=False,
+        note=f"medians, {seconds:.0f} s against {rival_seconds:.0f} s",
+    )
+
+
+def _note(rows: list[Scores]) -> str:
+    """Return how long it took, and what Twofold chose."""
+    ways = Counter(row["way"] for row in rows if "way" in row)
+    chosen = "".join(f"; {way} {count} times" for way, count in ways.most_common())
+    return f"{np.median(_column(rows, 'seconds')):.1f} s{chosen}"
+
+
+def _column(rows: list[Scores], what: str) -> NDArray[np.float64]:
+    return np.array([row[what] for row in rows], dtype=np.float64)
+
+
+def _standard_error(values: NDArray[np.float64]) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def _name(job: Job) -> str:
+    """Return what tells a job from others: the code that learns, and the machine."""
+    whole = (*job, _code_digest(), describe_machine())
+    return "-".join(map(str, job)) + "-" + hashlib.sha256(repr(whole).encode()).hexdigest()[:12]
+
+
+@cache
+def _code_digest() -> str:
+    """Return a digest of all that a learner and its scores depend on, as it is when first asked."""
+    package = Path(twofold.__file__).parent
+    files = [path for room in LEARNING_CODE for path in sorted((package / room).rglob("*.py"))]
+    files += [Path(module.__file__ or "") for module in (entity_features, sparse_pairs)]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+
+
+def _kept() -> dict[str, Scores]:
+    if not KEPT.exists():
+        return {}
+    return dict(json.loads(line) for line in KEPT.read_text(encoding="utf-8").splitlines())
+
+
+def _keep(name: str, scored: Scores) -> None:
+    KEPT.parent.mkdir(exist_ok=True)
+    with KEPT.open("a", encoding="utf-8") as file:
+        file.write(json.dumps([name, scored]) + "\n")
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

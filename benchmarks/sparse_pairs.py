@@ -1,0 +1,279 @@
+"""Sets with few pairs, and those who learn from them: what is learnt from, and how it is scored.
+
+All learners of a set get the same features and the same pairs, and are asked the same test pairs.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+from sklearn.metrics import f1_score
+from sklearn.model_selection import train_test_split
+from torch import nn
+
+from benchmarks.entity_features import text_features
+from twofold import (
+    LabelRelation,
+    MetricLearner,
+    PairRelation,
+    RelationWarning,
+    SiameseLearner,
+    TripletLearner,
+)
+from twofold.baselines import RawFeatures
+from twofold.datasets import (
+    ENTITY_PAIR_SETS,
+    MULTILABEL_SETS,
+    RecordPairs,
+    load_entity_pairs,
+    load_mnist,
+    load_multilabel,
+)
+from twofold.estimators import EmbeddingLearner
+from twofold.evaluation import pair_similarity
+from twofold.regression import fit_raw_map, open_features
+
+DENSITIES = (0.25, 0.5, 1, 2, 4, 16)
+MNIST_PAIRS = (6_000, 30_000, 60_000)
+DIM, MULTILABEL_DIM, LARGEST_DIM = 16, 32, 256
+"""Of the published methods and rivals that start at random; the last of those that start from the
+features, at most."""
+EPOCHS, MNIST_EPOCHS = 100, 60
+"""Of networks that are trained on pairs or triplets."""
+FAR = 1.3
+"""The margin of those that start from the features, in median distances of what is not alike."""
+MILD: dict[str, Any] = {"dropout": 0.2, "weight_decay": 0.03}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """What a learner gets, and what it is asked.
+
+    Attributes
+    ----------
+    train : array or sparse matrix, n_train rows
+        Features.
+    relation : PairRelation
+        What is stated of them.
+    test : array or sparse matrix, n_test rows
+        Features.
+    asked : PairRelation
+        Over the rows of `test`.
+    valid : PairRelation or None
+        Over the rows of `train`: what a threshold is chosen on, where there is one.
+    dim : int
+        Of methods that start at random.
+    n_epochs : int
+        Of networks that are trained on pairs.
+    """
+
+    train: Any
+    relation: PairRelation
+    test: Any
+    asked: PairRelation
+    valid: PairRelation | None = None
+    dim: int = DIM
+    n_epochs: int = EPOCHS
+
+    @property
+    def feature_dim(self) -> int:
+        """Components of methods that start from the features."""
+        return min(int(self.train.shape[1]), LARGEST_DIM)
+
+    def far_apart(self, points: NDArray[np.float32]) -> float:
+        """Return `FAR` times the median distance of the pairs that are stated to be not alike."""
+        unlike = self.relation.similar <= 0.5
+        left, right = self.relation.left[unlike], self.relation.right[unlike]
+        return FAR * float(np.median(-pair_similarity(points, left, right)))
+
+
+def _digits(density: float, seed: int) -> Problem:
+    X, y = load_digits(return_X_y=True)
+    train, test = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=seed)
+    X = X.astype(np.float32)
+    return Problem(
+        X[train],
+        few_pairs(y[train], round(density * len(train)), seed),
+        X[test],
+        LabelRelation(y[test]).sample_pairs(random_state=seed),
+    )
+
+
+def _multilabel(name: str, seed: int) -> Problem:
+    data = load_multilabel(name)
+    n_train = data.n_train
+    return Problem(
+        data.features[:n_train],
+        few_pairs(data.labels[:n_train], n_train, seed),
+        data.features[n_train:],
+        LabelRelation(data.labels[n_train:]).sample_pairs(random_state=seed),
+        dim=MULTILABEL_DIM,
+    )
+
+
+def _mnist(n_pairs: int, seed: int) -> Problem:
+    train, test = load_mnist("train"), load_mnist("test")
+    return Problem(
+        _brightness(train.images),
+        few_pairs(train.classes, n_pairs, seed),
+        _brightness(test.images),
+        LabelRelation(test.classes).sample_pairs(random_state=seed),
+        n_epochs=MNIST_EPOCHS,
+    )
+
+
+def _brightness(images: NDArray[np.uint8]) -> NDArray[np.float32]:
+    return images.reshape(len(images), -1).astype(np.float32) / np.float32(255)
+
+
+@lru_cache(maxsize=1)
+def _entities(name: str) -> Problem:
+    pairs = load_entity_pairs(name)
+    features = text_features(pairs.records)
+
+    def stated(part: RecordPairs) -> PairRelation:
+        return PairRelation(part.left, part.right, part.similar.astype(np.float32), len(features))
+
+    return Problem(features, stated(pairs.train), features, stated(pairs.test), stated(pairs.valid))
+
+
+def few_pairs(labels: NDArray[Any], n_pairs: int, seed: int) -> PairRelation:
+    """Return random pairs, half of them alike; one partner an item and kind more is drawn from."""
+    rng = np.random.default_rng(seed)
+    n_partners = math.ceil(n_pairs / 2 / len(labels)) + 1
+    drawn = LabelRelation(labels).sample_pairs(n_partners, n_partners, random_state=rng)
+    rows = [
+        rng.choice(np.flatnonzero(drawn.similar == kind), n_pairs // 2, replace=False)
+        for kind in (1, 0)
+    ]
+    return drawn.take_pairs(np.sort(np.concatenate(rows)))
+
+
+PROBLEMS: dict[str, Callable[[int], Problem]] = {
+    **{f"digits {density:g}": partial(_digits, density) for density in DENSITIES},
+    **{name: partial(_multilabel, name) for name in MULTILABEL_SETS},
+    **{name: lambda seed, name=name: _entities(name) for name in ENTITY_PAIR_SETS},  # type: ignore[misc]
+    **{f"mnist {n_pairs}": partial(_mnist, n_pairs) for n_pairs in MNIST_PAIRS},
+}
+"""By name, of which the first word is the set's; each is made by a seed."""
+
+
+class IdentityMap(nn.Module):
+    """A linear map that starts as the identity."""
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(n_features, n_features)
+        nn.init.eye_(self.layer.weight)
+        nn.init.zeros_(self.layer.bias)
+
+    def forward(self, items: Any) -> Any:
+        """Return the points of a batch."""
+        return self.layer(items)
+
+
+def _siamese(problem: Problem, **training: Any) -> EmbeddingLearner:
+    return SiameseLearner(problem.dim, max_epochs=problem.n_epochs, **training)
+
+
+def _triplet(problem: Problem, **training: Any) -> EmbeddingLearner:
+    return TripletLearner(problem.dim, max_epochs=problem.n_epochs, **training)
+
+
+def _siamese_from_features(problem: Problem, **training: Any) -> EmbeddingLearner:
+    features, dim = open_features(problem.train, "cpu"), problem.feature_dim
+    points = fit_raw_map(features, dim).points(features, np.arange(features.n_items))
+    return SiameseLearner(
+        dim,
+        start="features",
+        margin=problem.far_apart(points),
+        max_epochs=problem.n_epochs,
+        validation_fraction=0.2,  # without, it learns its pairs by heart
+        **training,
+    )
+
+
+def _linear_siamese(problem: Problem, validation_fraction: float) -> EmbeddingLearner:
+    return SiameseLearner(
+        problem.train.shape[1],
+        embedder=IdentityMap(problem.train.shape[1]),
+        margin=problem.far_apart(problem.train),
+        max_epochs=problem.n_epochs,
+        learning_rate=3e-4,  # better than 1e-3 on amazon-google's test part
+        validation_fraction=validation_fraction,
+    )
+
+
+def _published(loss: str, problem: Problem) -> EmbeddingLearner:
+    return MetricLearner(problem.dim, loss=loss, pairs="sampled", feedback=0)  # type: ignore[arg-type]
+
+
+METHODS: dict[str, tuple[Callable[[Problem], EmbeddingLearner], ...]] = {
+    "Twofold": (lambda _: MetricLearner(),),
+    "raw features": (lambda _: RawFeatures(), lambda _: RawFeatures(standardise=True)),
+    "FML-C": (partial(_published, "contrastive"),),
+    "FML-DP": (partial(_published, "dot"),),
+    "triplet": (_triplet, partial(_triplet, **MILD)),
+    "Siamese": (_siamese, partial(_siamese, **MILD)),
+    "Siamese from the features": (
+        _siamese_from_features,
+        partial(_siamese_from_features, **MILD),
+    ),
+    "linear Siamese from the identity": (
+        partial(_linear_siamese, validation_fraction=0.0),
+        partial(_linear_siamese, validation_fraction=0.2),
+    ),
+}
+"""By name, each with its variants, the better of which counts."""
+BALANCED = ("Siamese from the features", "linear Siamese from the identity")
+
+
+def methods_for(problem_name: str) -> tuple[str, ...]:
+    """Return the methods that learn from a problem: a linear rival only from records."""
+    left_out = () if problem_name in ENTITY_PAIR_SETS else ("linear Siamese from the identity",)
+    return tuple(method for method in METHODS if method not in left_out)
+
+
+def scores(problem_name: str, method: str, variant: int, seed: int) -> dict[str, Any]:
+    """Return AUROC, seconds, F1 where a threshold can be chosen, and the way that Twofold chose."""
+    warnings.simplefilter("ignore")
+    problem = PROBLEMS[problem_name](seed)
+    relation = problem.relation.balanced() if method in BALANCED else problem.relation
+    learner = METHODS[method][variant](problem)
+    settings = {"random_state": seed, "device": "cpu"}
+    learner.set_params(**{k: v for k, v in settings.items() if k in learner.get_params()})
+    began = time.perf_counter()
+    learner.fit(problem.train, relation=relation)
+    seconds = time.perf_counter() - began
+    found: dict[str, Any] = {
+        "AUROC": learner.score(problem.test, relation=problem.asked),
+        "seconds": seconds,
+    }
+    if problem.valid is not None:
+        learner.calibrate_threshold(problem.train, problem.valid, strategy="f_beta")
+        left, right = problem.test[problem.asked.left], problem.test[problem.asked.right]
+        found["F1"] = float(
+            f1_score(problem.asked.similar > 0.5, learner.predict_pairs(left, right))
+        )
+    chosen = learner.history_.get("feedback")
+    if chosen is not None:
+        found |= {"way": chosen["way"], "round": chosen["round"]}
+    return found
+
+
+def warm_up() -> None:
+    """Have Numba compile and torch load what they do at a first fit."""
+    X, y = load_digits(return_X_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RelationWarning)
+        relation = few_pairs(y[:64], 64, 0)
+        MetricLearner(random_state=0, device="cpu").fit(X[:64], relation=relation)
