@@ -136,6 +136,7 @@ def test_features_that_are_read_give_what_held_ones_give(dim, tmp_path):
 
 def test_the_map_is_estimated_on_items_spread_over_all(monkeypatch):
     monkeypatch.setattr(linear_path_module, "SAMPLED_NUMBERS", 6 * 10)
+    monkeypatch.setattr(linear_path_module, "FEWEST_SAMPLED", 2)
     found = fit_raw_map(open_features(X, "cpu"), 6)
     spread = X[np.linspace(0, 39, 10).astype(int)]
     np.testing.assert_allclose(found.shift, spread.mean(axis=0), atol=1e-5)

@@ -46,6 +46,9 @@ HELD_OUT = 0.2
 MOST_HELD_OUT = 2000
 FEWEST_HELD_OUT = 5
 """Statements of which less cannot tell one map from another."""
+N_ERRORS = 1.5
+"""Standard errors that the best of all rounds has to be above the features: it is the best of many
+looks, some of which are above by chance."""
 GROWTH_WORTH_CHOOSING = 1.2
 """More statements by this factor may call for the embedder where a simpler way was chosen."""
 SHARE_WORTH_LEARNING = 0.05
@@ -205,13 +208,12 @@ class _Choice:
                 {},
             )
         kept, judge = parts
-        tried = {way: self._by(way, kept, rng, judge) for way in self._ways}
+        looks = {way: _Looks(judge) for way in self._ways}
+        tried = {way: self._by(way, kept, rng, looks[way]) for way in self._ways}
         judged = {way: learnt.judged for way, learnt in tried.items()}
-        raw = judged["linear"][0]
-        if max(map(max, judged.values())) <= raw + judge.standard_error(raw):
-            # The best of so many rounds is better than one look by chance alone.
-            return self._as_they_are(_nothing_better(judge, judged), judged)
         way = max(judged, key=lambda name: max(judged[name]))
+        if not looks[way].is_clearly_better():
+            return self._as_they_are(_nothing_better(judge, judged), judged)
         best = judge.choose_round(judged[way])
         learnt, seconds = tried[way], _summed(tried.values())
         is_partial = len(judge.relation) > SHARE_WORTH_LEARNING * len(self._statements)
@@ -251,7 +253,7 @@ class _Choice:
         way: Way,
         statements: Stated,
         rng: np.random.Generator,
-        judge: Judge | None = None,
+        judge: Callable[[Points], float] | None = None,
         n_rounds: int | None = None,
     ) -> Learnt:
         return self._ways[way](self._setting, self._ask(way, statements), rng, judge, n_rounds)
@@ -278,6 +280,33 @@ class _Choice:
         return Feedback(
             "raw", 0, n_statements, learnt, start, self._setting.raw, judged, learnt.seconds
         )
+
+
+class _Looks:
+    """A judge that remembers the start and the best that it has seen."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._first: Points | None = None
+        self._best: Points | None = None
+        self._found: list[float] = []
+
+    def __call__(self, points: Points) -> float:
+        """Judge points."""
+        found = self._judge(points)
+        if not self._found:
+            self._first = points
+        if found > max(self._found, default=-1.0):
+            self._best = points
+        self._found.append(found)
+        return found
+
+    def is_clearly_better(self) -> bool:
+        """Whether the best is above the start by more than chance may give."""
+        assert self._first is not None
+        assert self._best is not None
+        gain = max(self._found) - self._found[0]
+        return gain > N_ERRORS * self._judge.gain_error(self._first, self._best)
 
 
 def _open(

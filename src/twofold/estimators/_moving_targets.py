@@ -133,6 +133,31 @@ class Judge:
             n_fewer = min(n_alike, n_fewer - n_alike)
         return math.sqrt(judged * (1 - judged) / max(1, n_fewer))
 
+    def gain_error(self, before: Points, after: Points) -> float:
+        """Return the standard error of what `after` is judged above `before` (DeLong's).
+
+        Both are judged by the same statements, so that most of the chance is common to both.
+        """
+        gains = [
+            now - then
+            for now, then in zip(self._placements(after), self._placements(before), strict=True)
+        ]
+        return math.sqrt(sum(float(gain.var()) / max(1, gain.size - 1) for gain in gains))
+
+    def _placements(self, points: Points) -> list[NDArray[np.float64]]:
+        """Return, kind by kind, which share of the other kind each statement is right against."""
+        stated = self.relation
+        if isinstance(stated, TripletRelation):
+            near = pair_similarity(points, stated.anchor, stated.positive, self.metric)
+            far = pair_similarity(points, stated.anchor, stated.negative, self.metric)
+            return [(near > far) + 0.5 * (near == far)]
+        found = pair_similarity(points, stated.left, stated.right, self.metric)
+        alike = stated.similar > 0.5
+        return [
+            _share_below(found[alike], found[~alike]),
+            _share_below(-found[~alike], -found[alike]),
+        ]
+
     @property
     def can_judge(self) -> bool:
         """Whether there is something to tell apart."""
@@ -140,3 +165,10 @@ class Judge:
             return True
         alike = self.relation.similar > 0.5
         return bool(alike.any() and not alike.all())
+
+
+def _share_below(values: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return which share of `others` is below each value; ties count one half."""
+    ordered = np.sort(others)
+    below = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
+    return below / (2 * ordered.size)

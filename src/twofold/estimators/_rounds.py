@@ -5,6 +5,7 @@ Each starts as the features are, and by turns asks where its points should be an
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from twofold.estimators._moving_targets import Judge, MovingTargets, Points
+from twofold.estimators._moving_targets import MovingTargets, Points
 from twofold.regression import (
     Epoch,
     Features,
@@ -35,6 +36,8 @@ from twofold.regression import (
     train_network,
 )
 
+Look = Callable[[Points], float]
+"""What judges points: large for better ones."""
 N_LINEAR_ROUNDS = 40
 MOMENTUM = 0.9
 RIDGE = 100.0
@@ -147,7 +150,7 @@ class Rounds(Protocol):
         setting: Setting,
         asked: MovingTargets,
         rng: np.random.Generator,
-        judge: Judge | None = None,
+        judge: Look | None = None,
         n_rounds: int | None = None,
     ) -> Learnt:
         """Learn all rounds, or the first `n_rounds` of them; a judge looks on."""
@@ -157,7 +160,7 @@ def linear_rounds(
     setting: Setting,
     asked: MovingTargets,
     rng: np.random.Generator,
-    judge: Judge | None = None,
+    judge: Look | None = None,
     n_rounds: int | None = None,
 ) -> Learnt:
     """Learn a linear map of the raw points Z: each round W += (ZᵀZ + ρI)⁻¹ Zᵀ (T − ZW).
@@ -190,7 +193,7 @@ def network_rounds(
     setting: Setting,
     asked: MovingTargets,
     rng: np.random.Generator,
-    judge: Judge | None = None,
+    judge: Look | None = None,
     n_rounds: int | None = None,
 ) -> Learnt:
     """Learn a network beside the features; its targets move after every round.
@@ -208,6 +211,7 @@ def refresh_network(
     One that goes on from where it is learns the statements it knows by heart: after ten updates on
     digits AUROC .985 against .991 of a fit from scratch, from half way back .993.
     """
+    network = copy.deepcopy(network)  # what is interrupted changes nothing
     fresh = _beside_features(setting, rng)
     with torch.no_grad():
         for learnt, new in zip(network.parameters(), fresh.parameters(), strict=True):
@@ -238,7 +242,7 @@ def _train(
     setting: Setting,
     asked: MovingTargets,
     rng: np.random.Generator,
-    judge: Judge | None,
+    judge: Look | None,
     n_rounds: int | None,
 ) -> Learnt:
     config, epochs_a_round = _training(setting)
@@ -281,7 +285,7 @@ class _Follower:
         setting: Setting,
         asked: MovingTargets,
         rng: np.random.Generator,
-        judge: Judge | None,
+        judge: Look | None,
         epochs_a_round: int,
         n_rounds: int | None,
     ) -> None:
@@ -325,7 +329,7 @@ def regressor_rounds(
     setting: Setting,
     asked: MovingTargets,
     rng: np.random.Generator,
-    judge: Judge | None = None,
+    judge: Look | None = None,
     n_rounds: int | None = None,
 ) -> Learnt:
     """Learn by a regressor what is to be added to the features; it is fitted anew every round."""

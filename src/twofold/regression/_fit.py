@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -148,11 +149,14 @@ def refresh_embedder(
     flips: bool = False,
     callback: Callback | None = None,
 ) -> FittedEmbedder:
-    """Go on training a fitted network, in place, towards other targets; see `fit_embedder`."""
+    """Go on training a copy of a fitted network towards other targets; see `fit_embedder`."""
+    embedder = copy.deepcopy(embedder)
     with out_of_memory_sentence(config.batch_size):
         features = open_features(X, config.device)
         task = RegressionTask(features, items, targets, config.device, flips)
+        embedder.network.to(config.device)
         history = train_network(embedder.network, task, config, rng, callback=callback)
+    embedder.device = config.device
     return FittedEmbedder(embedder, history, history.seconds)
 
 
