@@ -4,15 +4,15 @@ import pickle
 
 import numpy as np
 import pytest
+from little_problems import exclusive_or
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.linear_model import Ridge
 
-from little_problems import exclusive_or
 from twofold import LabelRelation, MetricLearner, PairRelation, TripletRelation, load
 
-X, CLASSES = exclusive_or(200)
-PAIRS = LabelRelation(CLASSES).sample_pairs(2, 2, random_state=0)
+X, labels = exclusive_or(200)
+PAIRS = LabelRelation(labels).sample_pairs(2, 2, random_state=0)
 SETTING = {"device": "cpu", "random_state": 0}
 
 
@@ -35,7 +35,7 @@ def test_ten_batches_are_as_good_as_a_fit_from_scratch():
 
 def test_an_update_changes_what_it_speaks_of():
     learner = fitted()
-    left, right = 0, int(np.flatnonzero(CLASSES == CLASSES[0])[5])
+    left, right = 0, int(np.flatnonzero(labels == labels[0])[5])
     before = learner.pair_distance(X[[left]], X[[right]])[0]
     statement = PairRelation([left], [right], [0], len(X), weight=[200.0])
     after = learner.update(statement).pair_distance(X[[left]], X[[right]])[0]
@@ -51,7 +51,7 @@ def test_new_items_come_with_their_statements(feedback, embedder):
     learner.update(PAIRS.take_pairs(np.flatnonzero(linked)), X[150:])
     assert learner.targets_.shape[0] == 200
     assert np.isfinite(learner.targets_[150:]).all()
-    learner.update(PairRelation([0], [199], [int(CLASSES[0] == CLASSES[199])], 200))
+    learner.update(PairRelation([0], [199], [int(labels[0] == labels[199])], 200))
 
 
 @pytest.mark.parametrize("as_kind", [sparse.csr_matrix, np.asarray])
@@ -70,7 +70,7 @@ def test_frames_stay_frames():
 
 
 def test_a_statement_taken_back_is_forgotten():
-    wrong = PairRelation([0], [int(np.flatnonzero(CLASSES != CLASSES[0])[0])], [1], len(X))
+    wrong = PairRelation([0], [int(np.flatnonzero(labels != labels[0])[0])], [1], len(X))
     misled = fitted(PAIRS.merge(wrong))
     misled.update(withdrawn=[(int(wrong.right[0]), 0)])  # either order will do
     _, known = misled._learnt_from
@@ -80,8 +80,8 @@ def test_a_statement_taken_back_is_forgotten():
 def test_triplets_are_taken_in_and_back():
     rng = np.random.default_rng(0)
     anchor = rng.integers(0, 200, 600)
-    same = np.array([rng.choice(np.flatnonzero(CLASSES == CLASSES[i])) for i in anchor])
-    other = np.array([rng.choice(np.flatnonzero(CLASSES != CLASSES[i])) for i in anchor])
+    same = np.array([rng.choice(np.flatnonzero(labels == labels[i])) for i in anchor])
+    other = np.array([rng.choice(np.flatnonzero(labels != labels[i])) for i in anchor])
     proper = anchor != same
     triplets = TripletRelation(anchor[proper], same[proper], other[proper], 200)
     learner = fitted(triplets)
@@ -93,7 +93,7 @@ def test_triplets_are_taken_in_and_back():
 def test_a_threshold_is_to_be_calibrated_again():
     learner = fitted()
     learner.calibrate_threshold(X, PAIRS)
-    learner.update(PairRelation([0], [1], [int(CLASSES[0] == CLASSES[1])], len(X)))
+    learner.update(PairRelation([0], [1], [int(labels[0] == labels[1])], len(X)))
     with pytest.raises(ValueError, match="There is no threshold yet"):
         learner.predict_pairs(X[:2], X[2:4])
 
@@ -113,7 +113,7 @@ def test_a_model_from_a_file_has_nothing_to_go_on_from(give, tmp_path):
 
 
 def test_labels_are_fitted_again_instead():
-    learner = MetricLearner(max_epochs=1, **SETTING).fit(X, CLASSES)
+    learner = MetricLearner(max_epochs=1, **SETTING).fit(X, labels)
     with pytest.raises(TypeError, match="was fitted to labels"):
         learner.update(PAIRS)
 
