@@ -236,3 +236,29 @@ def test_the_round_is_never_before_the_best_and_never_much_worse(judged):
     found = a_judge().choose_round(judged)
     assert found >= judged.index(max(judged))
     assert judged[found] >= max(judged) - np.sqrt(max(judged) * (1 - max(judged)) / 100)
+
+
+def slow_gain_variance(judge, before, after):
+    """DeLong's, a comparison of two statements at a time."""
+    stated = judge.relation
+
+    def right(points, alike, unalike):
+        near, far = (
+            np.linalg.norm(points[stated.left[row]] - points[stated.right[row]])
+            for row in (alike, unalike)
+        )
+        return float(near < far) + 0.5 * (near == far)
+
+    alike, unalike = (np.flatnonzero(stated.similar == kind) for kind in (1, 0))
+    gains = np.array([[right(after, a, u) - right(before, a, u) for u in unalike] for a in alike])
+    return sum(gains.mean(axis=axis).var(ddof=1) / gains.shape[1 - axis] for axis in (0, 1))
+
+
+def test_the_error_of_a_gain_is_delong_s():
+    rng = np.random.default_rng(0)
+    left, right = rng.integers(0, 20, 40), rng.integers(20, 40, 40)
+    judge = Judge(PairRelation(left, right, rng.permutation([1, 0] * 20), 40), "euclidean")
+    before, after = rng.standard_normal((2, 40, 3)).astype(np.float32)
+    expected = np.sqrt(slow_gain_variance(judge, before, after))
+    assert judge.gain_error(before, after) == pytest.approx(expected, rel=1e-6)
+    assert judge.gain_error(before, before) == 0

@@ -110,9 +110,7 @@ class Judge:
         """Return the AUROC, or of triplets the share in the right order."""
         stated = self.relation
         if isinstance(stated, TripletRelation):
-            near = pair_similarity(points, stated.anchor, stated.positive, self.metric)
-            far = pair_similarity(points, stated.anchor, stated.negative, self.metric)
-            return float(np.mean((near > far) + 0.5 * (near == far)))
+            return float(self._placements(points)[0].mean())
         found = pair_similarity(points, stated.left, stated.right, self.metric)
         return pair_auroc(stated.similar > 0.5, found)
 
