@@ -6,7 +6,7 @@ Phase 1 turns statements about pairs into a target vector for every item (`solve
 
 from twofold._core.warnings import RelationWarning, TargetWarning
 from twofold.baselines import SiameseLearner, TripletLearner
-from twofold.estimators import MetricLearner, PairMetricLearner, load
+from twofold.estimators import MetricLearner, PairMetricLearner, Suggestions, load
 from twofold.relations import LabelRelation, PairRelation, TripletRelation
 from twofold.targets import TargetSolution, solve_targets, standardise_targets
 
@@ -19,6 +19,7 @@ __all__ = [
     "PairRelation",
     "RelationWarning",
     "SiameseLearner",
+    "Suggestions",
     "TargetSolution",
     "TargetWarning",
     "TripletLearner",

@@ -73,20 +73,50 @@ def test_json_is_all_that_is_printed(
     assert content["suspicious"][0]["left"].startswith("[d")
 
 
+def _write_features(path: Path) -> Path:
+    rows = load_digits().data[:N_ITEMS]
+    names = ",".join(f"p{k}" for k in range(rows.shape[1]))
+    lines = [f"[d{i}]," + ",".join(f"{value:g}" for value in rows[i]) for i in range(N_ITEMS)]
+    path.write_text("\n".join([f"name,{names}", *lines]) + "\n", encoding="utf-8")
+    return path
+
+
 def test_features_are_joined_by_their_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pairs = _write(tmp_path / "pairs.csv", 1)
-    features = tmp_path / "features.csv"
-    rows = load_digits().data[:N_ITEMS]
-    names = ",".join(f"p{k}" for k in range(rows.shape[1]))
-    lines = [f"[d{i}]," + ",".join(f"{value:g}" for value in rows[i]) for i in range(N_ITEMS)]
-    features.write_text("\n".join([f"name,{names}", *lines]) + "\n", encoding="utf-8")
+    features = _write_features(tmp_path / "features.csv")
     assert _run(monkeypatch, "inspect", str(pairs), "--features", str(features), "--json") == 0
     content = json.loads(capsys.readouterr().out)
     assert content["judge"] == "features"
     assert content["counts"]["items"] == N_ITEMS
     assert content["features_auroc"] > content["gauge"]["auroc"]
+
+
+def test_what_to_ask_next_is_listed_by_the_items_own_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = _write(tmp_path / "pairs.csv", 1)
+    features = _write_features(tmp_path / "features.csv")
+    page = tmp_path / "page.html"
+    asked = ["inspect", str(pairs), "--features", str(features), "--suggest", "6"]
+    assert _run(monkeypatch, *asked, "--suspicious", "0", "--out", str(page)) == 0
+    printed = capsys.readouterr().out
+    assert "What to ask next" in printed
+    suggested = re.findall(r"│ (\[d\d+\]) +│ (\[d\d+\]) +│ +[01]\.\d\d │", printed)
+    assert len(suggested) == 6
+    stated, shown = (path.read_text(encoding="utf-8") for path in (pairs, page))
+    for left, right in suggested:
+        assert f"{left},{right}," not in stated
+        assert f"{right},{left}," not in stated
+        assert f'<td class="key">{left}</td><td class="key">{right}</td>' in shown
+
+
+def test_suggestions_without_features_are_refused(
+    pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run(monkeypatch, "inspect", str(pairs), "--suggest", "5") == 2
+    assert "--suggest 5 needs --features" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

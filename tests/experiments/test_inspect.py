@@ -115,6 +115,42 @@ def test_features_judge_pairs_that_do_not_decide():
     assert wrong[[one.row for one in found.suspects]].mean() > 4 * wrong.mean()
 
 
+def test_what_to_ask_next_is_unknown_and_partly_alike():
+    left, right = np.random.default_rng(0).permutation(N_ITEMS)[:400].reshape(2, -1)
+    similar = DIGITS.target[left] == DIGITS.target[right]
+    relation = PairRelation(left, right, similar, N_ITEMS)
+    told = []
+    found = inspect_pairs(
+        relation,
+        DIGITS.data[:N_ITEMS].astype(np.float32),
+        n_suspicious=0,
+        n_suggested=20,
+        progress=lambda what, share: told.append(what),
+    )
+    assert told[-1] == "asking"
+    assert len(found.suggestions) == 20
+    stated = {frozenset(pair) for pair in zip(relation.left, relation.right, strict=True)}
+    assert not stated & {frozenset((one.left, one.right)) for one in found.suggestions}
+    alike = [DIGITS.target[one.left] == DIGITS.target[one.right] for one in found.suggestions]
+    assert 5 <= sum(alike) < 20  # two at random
+    assert found.to_json()["suggested"][0]["probability"] == found.suggestions[0].probability
+    assert any("pairs to ask next" in sentence for sentence in found.reading)
+
+
+def test_that_nothing_is_left_to_ask_is_said():
+    relation = PairRelation([0, 0, 1], [1, 2, 2], [1, 0, 0], n_items=3)
+    found = inspect_pairs(relation, np.eye(3), n_suggested=4)
+    assert found.suggestions == ()
+    assert any("No pair is left to ask about" in sentence for sentence in found.reading)
+
+
+def test_nothing_is_suggested_unless_wanted_nor_without_features(inspected, clear):
+    assert inspected.suggestions is None
+    assert inspected.to_json()["suggested"] == []
+    with pytest.raises(ValueError, match="n_suggested=3 needs features"):
+        inspect_pairs(clear[0], n_suggested=3)
+
+
 def test_an_embedding_judges_only_what_it_was_not_told(monkeypatch):
     relation, _ = flipped_pairs(3, 3, share=0)
     features = DIGITS.data[:N_ITEMS].astype(np.float32)

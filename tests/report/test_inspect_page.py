@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from twofold._core.warnings import RelationWarning
-from twofold.experiments import Inspection, inspect_pairs
+from twofold.experiments import Inspection, Suggested, inspect_pairs
 from twofold.relations import LabelRelation, PairRelation
 from twofold.report import inspect_page, shown_chain
 from twofold.targets import GaugePoint
@@ -53,6 +53,15 @@ def test_keys_are_shown_as_text_and_never_as_markup(found: Inspection) -> None:
     assert f"&lt;item &amp; {found.suspects[0].left}&gt;" in page
     assert "<item" not in page
     assert "<b>pairs" not in page
+
+
+def test_what_to_ask_next_is_on_the_page_only_if_wanted(found: Inspection) -> None:
+    assert "What to ask next" not in inspect_page(found, "pairs.csv")
+    asking = replace(found, suggestions=(Suggested(left=7, right=11, probability=0.625),))
+    page = inspect_page(asking, "pairs.csv")
+    assert "What to ask next" in page
+    assert "&lt;item &amp; 7&gt;" in page
+    assert "0.62" in page
 
 
 def test_a_page_without_a_gauge_has_no_figure() -> None:

@@ -42,6 +42,9 @@ def inspect(
     suspicious: Annotated[
         int, typer.Option(min=0, help="How many suspicious pairs are listed.")
     ] = 20,
+    suggest: Annotated[
+        int, typer.Option(min=0, help="How many pairs to ask next are listed; needs --features.")
+    ] = 0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what was found as JSON, and nothing else.")
     ] = False,
@@ -55,6 +58,11 @@ def inspect(
 
     if out is not None:
         check_place(out)  # before the work, not after it
+    if suggest and features is None:
+        raise ValueError(
+            f"--suggest {suggest} needs --features: what to ask next is found by embeddings of "
+            "them."
+        )
     relation, table, keys = _read(pairs, features, key)
     console = Console()
     with _progress() as progress:
@@ -70,6 +78,7 @@ def inspect(
             table,
             keys=keys,
             n_suspicious=suspicious,
+            n_suggested=suggest,
             random_state=seed,
             progress=show,
         )
@@ -123,6 +132,8 @@ def _print(console: Console, found: Inspection) -> None:
         console.print(_curve(found))
     if found.suspects:
         console.print(_suspects(found))
+    if found.suggestions:
+        console.print(_suggestions(found))
     if found.diagnosis.contradictions:
         console.print(_chains(found))
 
@@ -155,6 +166,16 @@ def _suspects(found: Inspection) -> Table:
         stated = {0.0: "not alike", 1.0: "alike"}.get(one.similar, f"{one.similar:.2g}")
         left, right = (Text(str(found.key(item))) for item in (one.left, one.right))
         table.add_row(f"{one.row:,}", left, right, stated, f"{one.suspicion:.3f}")
+    return table
+
+
+def _suggestions(found: Inspection) -> Table:
+    table = Table(title="What to ask next", title_justify="left")
+    for heading in ("left", "right", "probably alike"):
+        table.add_column(heading, justify="right" if heading == "probably alike" else "left")
+    for one in found.suggestions or ():
+        left, right = (Text(str(found.key(item))) for item in (one.left, one.right))
+        table.add_row(left, right, f"{one.probability:.2f}")
     return table
 
 

@@ -1,5 +1,6 @@
 """The learners: features and a relation in, an embedding out. Here the two phases meet."""
 
+from twofold.estimators._asking import Suggestions
 from twofold.estimators._embedding_learner import EmbeddingLearner
 from twofold.estimators._inputs import Relation, as_relation, check_features
 from twofold.estimators._metric_learner import MetricLearner
@@ -17,6 +18,7 @@ __all__ = [
     "MetricLearner",
     "PairMetricLearner",
     "Relation",
+    "Suggestions",
     "as_relation",
     "check_features",
     "check_validation_fraction",

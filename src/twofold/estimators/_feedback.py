@@ -1,14 +1,17 @@
 """Feedback: learning from pairs too few to decide the relation.
 
 Phase 1 alone satisfies few statements perfectly, and places what they do not link at random. So
-targets start from the features and follow what is learnt, by turns; statements that were held out
-choose between the features as they are, a linear map of them, and the embedder beside them, and
-how many rounds are best. What they choose is then learnt from all statements.
+targets start from the features and follow what is learnt, by turns. What is learnt with each turn
+is a map that can be solved for, linear or around landmarks, in milliseconds; the embedder is then
+trained once, from the targets that the better map came to. Statements that were held out choose
+between the features as they are, the maps and the embedder, and how many rounds are best. What they
+choose is then learnt from all statements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,20 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.warnings import RelationWarning, warn_user
-from twofold.estimators._moving_targets import Judge, MovingTargets, Points, Stated, ask_of
-from twofold.estimators._rounds import (
-    Learnt,
-    Rounds,
-    Setting,
-    linear_rounds,
-    network_rounds,
-    refresh_network,
-    regressor_rounds,
-)
+from twofold.estimators._judge import Judge
+from twofold.estimators._moving_targets import Points, Stated
+from twofold.estimators._rounds import Learnt, Setting
+from twofold.estimators._ways import MAPS, Chosen, Fold, Trial, Way, Ways
 from twofold.regression import (
+    LARGEST_DIM,
     Epoch,
-    LinearPath,
+    NetworkEmbedder,
     RawMap,
+    RegressorEmbedder,
     TrainingConfig,
     fit_raw_map,
     is_network,
@@ -41,21 +40,15 @@ from twofold.regression import (
 )
 from twofold.relations import TripletRelation
 
-Way = Literal["raw", "linear", "embedder"]
 HELD_OUT = 0.2
-MOST_HELD_OUT = 2000
+MOST_HELD_OUT = 250
+"""Of the rarer kind: more would tell ways apart no better, and be missing where is learnt."""
+SHARE_ASKED_ABOUT = 0.5
+"""Of the items: no more are in the statements that judge the embedder: it does not learn them."""
 FEWEST_HELD_OUT = 5
 """Statements of which less cannot tell one map from another."""
-N_ERRORS = 1.5
-"""Standard errors that the best of all rounds has to be above the features: it is the best of many
-looks, some of which are above by chance."""
-GROWTH_WORTH_CHOOSING = 1.2
-"""More statements by this factor may call for the embedder where a simpler way was chosen."""
-SHARE_WORTH_LEARNING = 0.05
-"""Of the statements: if more were held out, what they chose is learnt again from all."""
-MARGINS: dict[Way, float] = {"raw": 1.0, "linear": 1.3, "embedder": 2.0}
-"""In median distances of what is not alike. A linear map tears what is alike apart if more is asked
-of it (amazon-google: AUROC .94 with 1.3, .92 with 2); a network needs more (scene: .78, .79)."""
+MOST_FOLDS = 5
+"""Times that statements are held out, where there are few of a kind."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,46 +57,34 @@ class Feedback:
 
     Attributes
     ----------
-    way : {"raw", "linear", "embedder"}
-        What was chosen.
-    n_rounds : int
-        How many of its rounds.
-    n_statements : int
-        That it was chosen on.
+    chosen : Chosen
+        The way.
     learnt : Learnt
         By that way, from all statements.
     targets : ndarray of float32, shape (n_items, dim)
         NaN for items in no statement.
-    raw : RawMap
-        The features as points, which it started from.
+    raw, as_they_are : RawMap
+        The features as points, which it started from, and with all their components.
     judged : dict
         How the ways were judged, after each round.
     seconds : dict
         Of the phases, over all that was tried.
     """
 
-    way: Way
-    n_rounds: int
-    n_statements: int
+    chosen: Chosen
     learnt: Learnt
     targets: Points
     raw: RawMap
+    as_they_are: RawMap
     judged: dict[Way, list[float]]
     seconds: dict[str, float]
-
-    def is_outgrown(self, n_statements: int) -> bool:
-        """Whether so many statements are worth choosing anew."""
-        if self.way == "raw":
-            return True
-        grown = n_statements >= GROWTH_WORTH_CHOOSING * self.n_statements
-        return self.way == "linear" and grown
 
 
 def learn_by_feedback(
     embedder: Any,
     X: Any,
     relation: Stated,
-    dim: int,
+    dim: int | None,
     config: TrainingConfig,
     rng: np.random.Generator,
     *,
@@ -122,23 +103,23 @@ def learn_by_feedback(
         See `fit_embedder`.
     relation : PairRelation or TripletRelation
         Over the rows of `X`.
-    dim : int
-        Components of a point.
+    dim : int or None
+        Components of a point; by default as many as the features are worth, see `fit_raw_map`.
     rng : Generator
         Of all that is random.
     loss : {"contrastive", "dot"}
         Of pairs.
     margin : float
-        Multiplies what is far enough, see `MARGINS`.
+        Multiplies what is far enough, see `FAR`.
     n_rounds : int, optional
         Rounds of the embedder, which share the config's epochs; by default as many as it takes.
     held_out : float
-        Share of the statements that choose, at most 2,000 of them.
+        Share of the statements that choose, at most 250 of the rarer kind.
     """
     with out_of_memory_sentence(config.batch_size):
         setting = _open(embedder, X, relation, dim, config, flips, n_rounds, callback)
-        choice = _Choice(setting, relation.take(setting.items), loss, margin)
-        found = choice.learn(held_out, rng)
+        ways = Ways(setting, loss, margin, rng, isinstance(relation, TripletRelation))
+        found = _Choice(ways, relation.take(setting.items), rng).learn(held_out)
     return replace(found, targets=_over_all(found.targets, setting.items, relation.n_items))
 
 
@@ -155,176 +136,150 @@ def refresh_by_feedback(
     flips: bool = False,
     callback: Callable[[Epoch], Any] | None = None,
 ) -> Feedback:
-    """Go on from what was learnt before, the same way, with other statements or more items.
+    """Go on from what was learnt before, with other statements or more items.
 
-    Nothing is held out: a network goes on for a few short rounds, a linear map, which takes
-    hardly longer, and a regressor are learnt anew.
+    An embedder goes on, a network for a few short rounds, and nothing is held out. Where a map, or
+    the features as they are, was chosen, which takes hardly longer, it is chosen anew.
 
     Parameters
     ----------
     before : Feedback
-        Of a fit or an earlier refresh, by another way than "raw".
+        Of a fit or an earlier refresh.
     embedder, X, relation, config, rng, loss, margin, flips, callback
         See `learn_by_feedback`.
     """
     with out_of_memory_sentence(config.batch_size):
-        dim = before.raw.projection.shape[0]
-        setting = _open(embedder, X, relation, dim, config, flips, None, callback, before.raw)
-        choice = _Choice(setting, relation.take(setting.items), loss, margin)
-        learnt = choice.go_on(before, rng)
-    targets = _over_all(learnt.targets, setting.items, relation.n_items)
-    return replace(before, learnt=learnt, targets=targets, seconds=learnt.seconds)
+        setting = _open(embedder, X, relation, None, config, flips, None, callback, before)
+        ways = Ways(setting, loss, margin, rng, isinstance(relation, TripletRelation))
+        found = _Choice(ways, relation.take(setting.items), rng).go_on(before)
+    return replace(found, targets=_over_all(found.targets, setting.items, relation.n_items))
+
+
+def learn_same_way(
+    before: Feedback,
+    embedder: Any,
+    X: Any,
+    relation: Stated,
+    config: TrainingConfig,
+    rng: np.random.Generator,
+    *,
+    loss: Literal["contrastive", "dot"] = "contrastive",
+    margin: float = 1.0,
+    n_rounds: int | None = None,
+    flips: bool = False,
+) -> NetworkEmbedder | RegressorEmbedder:
+    """Return what the way that was chosen before comes to with other statements.
+
+    Parameters
+    ----------
+    before : Feedback
+        Of a fit or a refresh.
+    embedder, X, relation, config, rng, loss, margin, n_rounds, flips
+        See `learn_by_feedback`.
+    """
+    setting = _open(embedder, X, relation, None, config, flips, n_rounds, None, before)
+    ways = Ways(setting, loss, margin, rng, isinstance(relation, TripletRelation))
+    return ways.learn(before.chosen, relation.take(setting.items))[-1].embedder
 
 
 class _Choice:
-    """The ways to learn from some statements, and the choice between them."""
+    """The choice between ways, by statements that are held out."""
 
-    def __init__(
-        self,
-        setting: Setting,
-        statements: Stated,
-        loss: Literal["contrastive", "dot"],
-        margin: float,
-    ) -> None:
-        self._setting = setting
+    def __init__(self, ways: Ways, statements: Stated, rng: np.random.Generator) -> None:
+        self._ways = ways
         self._statements = statements
-        self._loss = loss
-        self._margin = margin
-        is_dot = loss == "dot" and not isinstance(statements, TripletRelation)
-        self._metric: Literal["euclidean", "dot"] = "dot" if is_dot else "euclidean"
-        is_net = is_network(setting.embedder)
-        # The simpler first: it is chosen of equals.
-        self._ways: dict[Way, Rounds] = {
-            "linear": linear_rounds,
-            "embedder": network_rounds if is_net else regressor_rounds,
-        }
+        self._rng = rng
 
-    def learn(self, held_out: float, rng: np.random.Generator) -> Feedback:
+    def learn(self, held_out: float, with_embedder: bool = True) -> Feedback:
         """Try every way, and learn by the one that statements held out prefer."""
-        parts = self._hold_out(held_out, rng)
-        if parts is None:
-            return self._as_they_are(
-                f"{len(self._statements)} statement(s) are too few to learn from and to check it",
-                {},
-            )
-        kept, judge = parts
-        looks = {way: _Looks(judge) for way in self._ways}
-        tried = {way: self._by(way, kept, rng, looks[way]) for way in self._ways}
-        judged = {way: learnt.judged for way, learnt in tried.items()}
-        way = max(judged, key=lambda name: max(judged[name]))
-        if not looks[way].is_clearly_better():
-            return self._as_they_are(_nothing_better(judge, judged), judged)
-        best = judge.choose_round(judged[way])
-        learnt, seconds = tried[way], _summed(tried.values())
-        is_partial = len(judge.relation) > SHARE_WORTH_LEARNING * len(self._statements)
-        if is_partial or best < len(judged[way]) - 1:
-            learnt = self._by(way, self._statements, rng, n_rounds=best)
-            seconds = _summed([*tried.values(), learnt])
-        return Feedback(
-            way,
-            best,
-            len(self._statements),
-            learnt,
-            learnt.targets,
-            self._setting.raw,
-            judged,
-            seconds,
-        )
+        folds = self._hold_out(held_out)
+        if not folds:
+            why = f"{len(self._statements)} statement(s) are too few to learn from and to check it"
+            return self._as_they_are(why, {})
+        trial = Trial(self._ways, self._statements, folds)
+        for map_ in MAPS:
+            trial.try_map(map_)
+        if with_embedder:
+            trial.try_embedder(self._fold_apart(held_out, folds[0]))
+        if not trial.is_clearly_better:
+            return self._as_they_are(_nothing_better(folds, trial.judged), trial.judged)
+        learnt = trial.learn()
+        found = self._feedback(trial.chosen, learnt, trial.judged)
+        return replace(found, seconds=trial.seconds)
 
-    def go_on(self, before: Feedback, rng: np.random.Generator) -> Learnt:
-        """Learn the way that was chosen before."""
-        network = getattr(before.learnt.embedder, "network", None)
-        if before.way == "embedder" and isinstance(network, LinearPath):
-            return refresh_network(network, self._setting, self._ask("embedder"), rng)
-        return self._by(before.way, self._statements, rng, n_rounds=before.n_rounds)
+    def go_on(self, before: Feedback) -> Feedback:
+        """Learn the way that was chosen before; a map and its rounds are chosen anew."""
+        if before.chosen.way != "embedder":
+            return self.learn(HELD_OUT, with_embedder=False)
+        learnt = self._ways.refresh_embedder(before.learnt.embedder, self._statements)
+        return self._feedback(before.chosen, learnt, before.judged)
 
-    def _ask(self, way: Way, statements: Stated | None = None) -> MovingTargets:
-        setting = self._setting
-        return ask_of(
-            self._statements if statements is None else statements,
-            setting.start,
-            self._loss,
-            MARGINS[way] * self._margin,
-            setting.config.device,
-        )
+    def _hold_out(self, share: float) -> list[Fold]:
+        """Part statements, again and again, into those to learn from and those that judge.
 
-    def _by(
-        self,
-        way: Way,
-        statements: Stated,
-        rng: np.random.Generator,
-        judge: Callable[[Points], float] | None = None,
-        n_rounds: int | None = None,
-    ) -> Learnt:
-        return self._ways[way](self._setting, self._ask(way, statements), rng, judge, n_rounds)
+        As often as it takes to hold out enough of the rarer kind; never, if there are too few.
+        """
+        n_rarer = _n_rarer(self._statements)
+        share = min(share, MOST_HELD_OUT / max(1, n_rarer))
+        n_folds = math.ceil(MOST_HELD_OUT / max(1.0, share * n_rarer) - 0.5)
+        folds = [self._fold(share) for _ in range(min(max(n_folds, 1), MOST_FOLDS))]
+        return [fold for fold in folds if fold is not None]
 
-    def _hold_out(self, share: float, rng: np.random.Generator) -> tuple[Stated, Judge] | None:
-        """Part statements into those to learn from and those that judge; None if too few."""
-        share = min(share, MOST_HELD_OUT / len(self._statements))
+    def _fold_apart(self, share: float, first: Fold) -> Fold:
+        """Return a fold for the embedder, whose judge leaves enough items to learn."""
+        if first.asks_about_few:
+            return first
+        return self._fold(min(share, _share_asked_about(self._statements))) or first
+
+    def _fold(self, share: float) -> Fold | None:
         try:
-            kept, out = self._statements.split(share, random_state=rng)
+            kept, out = self._statements.split(share, random_state=self._rng)
         except ValueError:  # one pair or triplet, however often it is stated
             return None
         if len(out) < FEWEST_HELD_OUT:
             return None
-        judge = Judge(out, self._metric)
-        can_learn = Judge(kept, self._metric).can_judge
-        return (kept, judge) if judge.can_judge and can_learn else None
+        judge = Judge(out, self._ways.metric)
+        can_learn = Judge(kept, self._ways.metric).can_judge
+        return Fold(kept, judge) if judge.can_judge and can_learn else None
 
     def _as_they_are(self, why: str, judged: dict[Way, list[float]]) -> Feedback:
         """Return the features' own metric, and say why."""
         warn_user(f"{why}, so the embedding is the features as they are.", RelationWarning)
-        start = self._setting.start
-        learnt = Learnt(self._setting.linear_embedder(self._setting.raw), start)
-        n_statements = len(self._statements)
+        return self._feedback(Chosen("raw"), self._ways.by_features(), judged)
+
+    def _feedback(self, chosen: Chosen, learnt: Learnt, judged: dict[Way, list[float]]) -> Feedback:
+        setting = self._ways.setting
         return Feedback(
-            "raw", 0, n_statements, learnt, start, self._setting.raw, judged, learnt.seconds
+            chosen,
+            learnt,
+            learnt.targets,
+            setting.raw,
+            setting.as_they_are,
+            judged,
+            learnt.seconds,
         )
-
-
-class _Looks:
-    """A judge that remembers the start and the best that it has seen."""
-
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
-        self._first: Points | None = None
-        self._best: Points | None = None
-        self._found: list[float] = []
-
-    def __call__(self, points: Points) -> float:
-        """Judge points."""
-        found = self._judge(points)
-        if not self._found:
-            self._first = points
-        if found > max(self._found, default=-1.0):
-            self._best = points
-        self._found.append(found)
-        return found
-
-    def is_clearly_better(self) -> bool:
-        """Whether the best is above the start by more than chance may give."""
-        assert self._first is not None
-        assert self._best is not None
-        gain = max(self._found) - self._found[0]
-        return gain > N_ERRORS * self._judge.gain_error(self._first, self._best)
 
 
 def _open(
     embedder: Any,
     X: Any,
     relation: Stated,
-    dim: int,
+    dim: int | None,
     config: TrainingConfig,
     flips: bool,
     n_rounds: int | None,
     callback: Callable[[Epoch], Any] | None,
-    raw: RawMap | None = None,
+    before: Feedback | None = None,
 ) -> Setting:
     numbers = X if is_network(embedder) else prepare_features(X)
     shape = item_shape(numbers)
     refuse_flipped_vectors(flips, shape)
     features = open_features(numbers, config.device)
-    raw = fit_raw_map(features, dim) if raw is None else raw
+    if before is None:
+        raw = fit_raw_map(features, dim)
+        as_they_are = raw if dim is not None else fit_raw_map(features, _n_kept(shape))
+    else:
+        raw, as_they_are = before.raw, before.as_they_are
     items = np.flatnonzero(relation.linked)
     start = raw.points(features, items)
     _refuse_not_finite(start, items)
@@ -336,12 +291,18 @@ def _open(
         items=items,
         raw=raw,
         start=start,
+        as_they_are=as_they_are,
         config=config,
         flips=flips,
         n_rounds=n_rounds,
         max_epochs=config.max_epochs,
         callback=callback,
     )
+
+
+def _n_kept(shape: tuple[int, ...]) -> int:
+    """Return how many components the features as they are may have."""
+    return min(math.prod(shape), LARGEST_DIM)
 
 
 def _refuse_not_finite(points: Points, items: NDArray[np.int64]) -> None:
@@ -353,17 +314,28 @@ def _refuse_not_finite(points: Points, items: NDArray[np.int64]) -> None:
         )
 
 
-def _nothing_better(judge: Judge, judged: dict[Way, list[float]]) -> str:
+def _share_asked_about(statements: Stated) -> float:
+    """Return the share of statements that leaves enough items which they do not ask about."""
+    n_roles = 3 if isinstance(statements, TripletRelation) else 2
+    n_most = SHARE_ASKED_ABOUT * statements.n_items / n_roles
+    return min(MOST_HELD_OUT / max(1, _n_rarer(statements)), n_most / len(statements))
+
+
+def _n_rarer(statements: Stated) -> int:
+    """Return how many pairs of the rarer kind there are, or triplets."""
+    if isinstance(statements, TripletRelation):
+        return len(statements)
+    n_alike = int((statements.similar > 0.5).sum())
+    return min(n_alike, len(statements) - n_alike)
+
+
+def _nothing_better(folds: Sequence[Fold], judged: dict[Way, list[float]]) -> str:
     found = next(iter(judged.values()))[0]
+    n_judges = sum(len(fold.judge.relation) for fold in folds)
     return (
-        f"Nothing learnt orders the {len(judge.relation)} statements held out clearly better than "
-        f"the features do ({found:.4f})"
+        f"Nothing learnt orders the {n_judges} statements held out clearly better than the "
+        f"features do ({found:.4f})"
     )
-
-
-def _summed(all_learnt: Iterable[Learnt]) -> dict[str, float]:
-    spent = [learnt.seconds for learnt in all_learnt]
-    return {phase: sum(one[phase] for one in spent) for phase in spent[0]}
 
 
 def _over_all(points: Points, items: NDArray[np.int64], n_items: int) -> Points:

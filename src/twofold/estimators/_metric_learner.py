@@ -2,51 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from twofold._core.checks import check_choice, check_count, check_number
+from twofold._core.checks import check_choice, check_count
 from twofold._core.devices import resolve_device
 from twofold._core.random import RandomState, as_generator
+from twofold.estimators._asking import Suggestions, suggest_from
 from twofold.estimators._embedding_learner import EmbeddingLearner
-from twofold.estimators._feedback import (
-    HELD_OUT,
-    Feedback,
-    learn_by_feedback,
-    refresh_by_feedback,
-)
-from twofold.estimators._inputs import (
-    Relation,
-    as_relation,
-    check_features,
-    refuse_one_sided,
-)
-from twofold.estimators._later_statements import append_rows, check_same_kind, merge_statements
-from twofold.estimators._moving_targets import Stated
-from twofold.estimators._training_parameters import (
-    check_validation_fraction,
-    checkpoint_path,
-    progress_callback,
-    training_config,
-)
-from twofold.regression import (
-    Epoch,
-    NetworkEmbedder,
-    Regression,
-    fit_embedder,
-    is_network,
-    item_shape,
-    n_rows,
-    refresh_embedder,
-    refuse_unknown_embedder,
-)
+from twofold.estimators._feedback import Feedback
+from twofold.estimators._fitting import fit_by_feedback, fit_once
+from twofold.estimators._inputs import Relation, as_relation, check_features
+from twofold.estimators._training_parameters import check_validation_fraction
+from twofold.estimators._updating import update_learner
+from twofold.regression import Epoch, Regression, refuse_unknown_embedder
 from twofold.relations import (
     LabelRelation,
     PairRelation,
@@ -54,17 +28,13 @@ from twofold.relations import (
     TripletRelation,
     is_transitive,
 )
-from twofold.targets import TargetSolution, gauge_targets, solve_targets, standardise_targets
+from twofold.targets import TargetSolution, gauge_targets, solve_targets
 
 Loss = Literal["auto", "contrastive", "dot"]
 Pairs = Literal["all", "sampled"]
 Grade = Literal["auto", "overlap", "jaccard"]
-DIM = 16
-LARGEST_DIM = 256
+DIM, LARGEST_DIM = 16, 256
 GAUGING_SEED = 0
-REFRESHING_SHARE, REFRESHING_RATE = 0.1, 0.3
-"""Of the epochs and the learning rate, when statements come later and the targets do not follow
-what is learnt."""
 PAPER_TOL = 1e-5
 PAPER_EPOCHS = 1000
 """A random start settles slowly: with the usual tolerance it stops half-way."""
@@ -82,8 +52,8 @@ class MetricLearner(EmbeddingLearner):
     ----------
     dim : int or "auto"
         Components of the embedding. "auto" is 16, or as many as there are classes where these are
-        more, up to 256: the dot product gives every class a direction of its own. With feedback it
-        is as many as there are features, up to 256: it starts from them.
+        more, up to 256: the dot product gives every class a direction of its own. With feedback,
+        which starts from the features, it is as many as hold 95 % of their variance, up to 256.
     loss : {"auto", "dot", "contrastive"}
         What phase 1 minimises, and so how points are compared: by inner product or by distance.
         "auto" is distance with feedback, and else the inner product.
@@ -154,9 +124,9 @@ class MetricLearner(EmbeddingLearner):
         Set by `calibrate_threshold`, in terms of similarity.
     history_ : dict
         "targets" (phase 1's losses), "regression" and "validation" (phase 2's), "best_epoch". With
-        feedback "regression" and "feedback": what was chosen ("way": "raw", "linear" or
-        "embedder"), its "round", and how each way was "judged" by the statements held out, at the
-        start and after each round.
+        feedback "regression" and "feedback": what was chosen ("way": "raw", "linear",
+        "landmarks" or "embedder"), its "round", and how each way was "judged" by the
+        statements held out, at the start and after each round.
     timing_ : dict
         Seconds of the phases, "targets" and "regression".
     n_features_in_ : int
@@ -244,16 +214,16 @@ class MetricLearner(EmbeddingLearner):
         check_choice("grade", self.grade, get_args(Grade))
         check_choice("regression", self.regression, ("auto", *get_args(Regression)))
         _check_feedback(self.feedback)
-        validation_fraction = check_validation_fraction(self.validation_fraction)
+        check_validation_fraction(self.validation_fraction)
         refuse_unknown_embedder(self.embedder)
         X = check_features(self, X, reset=True)
         relation = as_relation(type(self).__name__, X, y, relation, self._grade())
         rng = as_generator(self.random_state)
         self._forget_threshold()
         if self._takes_feedback(relation):
-            self._fit_by_feedback(X, relation, validation_fraction, rng)
+            fit_by_feedback(self, X, relation, rng)
         else:
-            self._fit_once(X, relation, validation_fraction, rng)
+            fit_once(self, X, relation, rng)
         self._learnt_from = (X, relation)
         return self
 
@@ -280,165 +250,40 @@ class MetricLearner(EmbeddingLearner):
             Pairs, or triplets, whose earlier statements are taken back.
         """
         check_is_fitted(self)
-        X, known = self._remembered()
-        if relation is None and withdrawn is None:
-            raise ValueError("There is nothing to update: pass relation, withdrawn, or both.")
-        if X_new is not None:
-            check_same_kind(X, X_new)
-            X = append_rows(X, check_features(self, X_new, reset=False))
-        known = merge_statements(known, relation, withdrawn, n_rows(X))
-        refuse_one_sided(known)
-        rng = as_generator(self.random_state)
-        before = self._feedback
-        self._forget_threshold()
-        if before is None:
-            self._refresh_once(X, known, rng)
-        elif before.is_outgrown(len(known)):
-            self._fit_by_feedback(
-                X, known, check_validation_fraction(self.validation_fraction), rng
-            )
-        else:
-            self._keep(self._refreshed(before, X, known, rng))
-        self._learnt_from = (X, known)
+        update_learner(self, relation, X_new, withdrawn)
         return self
 
-    def _remembered(self) -> tuple[Any, PairRelation | TripletRelation]:
-        """Return what was learnt from, if more of it can be taken in."""
-        X, known = getattr(self, "_learnt_from", (None, None))
-        if known is None:
-            raise ValueError(
-                "This model was opened from a file, which holds no training items: update goes on "
-                "from a fit in this process."
-            )
-        if isinstance(known, LabelRelation):
-            raise TypeError(
-                "update takes statements in where fit had statements; this model was fitted to "
-                "labels. Call fit with all labels: it takes as long as it took before."
-            )
-        return X, known
+    def suggest_pairs(
+        self,
+        n: int,
+        *,
+        candidates: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+        random_state: RandomState = None,
+    ) -> Suggestions:
+        """Say which pairs to ask about next: those whose answers would help most.
 
-    def _refreshed(
-        self, before: Feedback, X: Any, relation: Stated, rng: np.random.Generator
-    ) -> Feedback:
-        return refresh_by_feedback(
-            before,
-            self.embedder,
-            X,
-            relation,
-            training_config(self, relation, by_feedback=True),
-            rng,
-            loss=self._pair_loss(by_feedback=True),
-            margin=check_number("margin", self.margin, 0, strict=True),
-            flips=self.flips,
-            callback=progress_callback(self, self._embed_with),
-        )
+        Half of them are likely alike, if the pairs stated were drawn at random; none was stated
+        before, nor follows from a statement about items with equal features. Items in some
+        statement come first. What was learnt is learnt three times more, without some statements,
+        to say how likely: that takes about as long as `fit`.
 
-    def _refresh_once(self, X: Any, relation: Stated, rng: np.random.Generator) -> None:
-        """Solve the targets from where they are, and go on with the regression to them."""
-        config = training_config(self, relation)
-        first = self.transform(X)
-        was_linked = np.flatnonzero(np.isfinite(self.targets_[:, 0]))
-        first[was_linked] = self.targets_[was_linked]
-        solution = solve_targets(
-            relation,
-            self.dim_,
-            loss=self._pair_loss(),
-            margin=self.margin,
-            init=first,
-            device=config.device,
-            random_state=rng,
-        )
-        linked = relation.linked
-        targets = (solution.points[linked] - self._mean) / np.float32(self._scale)
-        n_epochs = max(1, round(REFRESHING_SHARE * config.max_epochs))
-        short = replace(
-            config, max_epochs=n_epochs, learning_rate=REFRESHING_RATE * config.learning_rate
-        )
-        common: dict[str, Any] = {
-            "items": np.flatnonzero(linked),
-            "flips": self.flips,
-            "callback": progress_callback(self, self._embed_with),
-        }
-        if isinstance(self.embedder_, NetworkEmbedder):
-            fitted = refresh_embedder(self.embedder_, X, targets, short, rng, **common)
-        else:
-            fitted = fit_embedder(self.embedder, X, targets, config, rng, **common)
-        self.embedder_ = fitted.embedder
-        self.targets_ = np.where(linked[:, None], solution.points, np.float32(np.nan))
-        self.timing_ = {"targets": solution.seconds, "regression": fitted.seconds}
+        Parameters
+        ----------
+        n : int
+            How many; fewer are returned, with a warning, if there are fewer.
+        candidates : array_like of int, shape (n_candidates, 2), or a pair of arrays, optional
+            The pairs that may be asked about, as rows of what was learnt from: for instance pairs
+            of records of two tables. By default any two rows.
+        random_state : int, Generator or None
+            Seed of the choice.
 
-    def _fit_once(
-        self, X: Any, relation: Relation, validation_fraction: float, rng: np.random.Generator
-    ) -> None:
-        """Solve the targets, then regress to them."""
-        self._feedback = None
-        config = training_config(self, relation)
-        self.dim_ = self._choose_dim(relation)
-        self.metric_ = self._metric(relation)
-        solution, linked = self._place(relation, self.dim_, config.device, rng)
-        targets, self._mean, self._scale = standardise_targets(solution.points[linked])
-        fitted = fit_embedder(
-            self.embedder,
-            X,
-            targets,
-            config,
-            rng,
-            items=np.flatnonzero(linked),
-            regression=self._regression(relation, targets),
-            validation_fraction=validation_fraction,
-            flips=self.flips,
-            callback=progress_callback(self, self._embed_with),
-            checkpoint=checkpoint_path(self),
-        )
-        self.embedder_ = fitted.embedder
-        self.targets_ = np.where(linked[:, None], solution.points, np.float32(np.nan))
-        self.timing_ = {"targets": solution.seconds, "regression": fitted.seconds}
-        self.history_ = {"targets": solution.history.tolist()}
-        if fitted.history is not None:
-            self.history_ |= {
-                "regression": fitted.history.loss,
-                "validation": fitted.history.validation_loss,
-                "best_epoch": fitted.history.best_epoch,
-            }
-
-    def _fit_by_feedback(
-        self, X: Any, relation: Relation, validation_fraction: float, rng: np.random.Generator
-    ) -> None:
-        """Have the targets follow what is learnt, by turns."""
-        self._refuse_with_feedback()
-        if isinstance(relation, LabelRelation):
-            relation = relation.sample_pairs(self.n_similar, self.n_dissimilar, random_state=rng)
-        config = training_config(self, relation, by_feedback=True)
-        n_features = math.prod(item_shape(X))
-        dim = min(n_features, LARGEST_DIM) if self.dim == "auto" else self.dim
-        self.dim_ = check_count("dim", dim)
-        self.metric_ = self._metric(relation, by_feedback=True)
-        self._mean, self._scale = np.zeros(self.dim_, dtype=np.float32), 1.0
-        found = learn_by_feedback(
-            self.embedder,
-            X,
-            relation,
-            self.dim_,
-            config,
-            rng,
-            loss=self._pair_loss(by_feedback=True),
-            margin=check_number("margin", self.margin, 0, strict=True),
-            n_rounds=None if self.feedback == "auto" else self.feedback,
-            held_out=validation_fraction or HELD_OUT,
-            flips=self.flips,
-            callback=progress_callback(self, self._embed_with),
-        )
-        self._keep(found)
-
-    def _keep(self, found: Feedback) -> None:
-        self._feedback = found
-        self.embedder_ = found.learnt.embedder
-        self.targets_ = found.targets
-        self.timing_ = found.seconds
-        self.history_ = {
-            "regression": found.learnt.losses,
-            "feedback": {"way": found.way, "round": found.n_rounds, "judged": found.judged},
-        }
+        Returns
+        -------
+        Suggestions
+            `left`, `right` and the `probability` that they are alike, those likely alike first.
+        """
+        check_is_fitted(self)
+        return suggest_from(self, n, candidates, as_generator(random_state))
 
     def _takes_feedback(self, relation: Relation) -> bool:
         """Whether the targets are to follow what is learnt.
@@ -458,18 +303,6 @@ class MetricLearner(EmbeddingLearner):
             return not gauge_targets(relation, random_state=GAUGING_SEED).decides
         except TooFewPairsError:
             return True
-
-    def _refuse_with_feedback(self) -> None:
-        if self.checkpoint is not None:
-            raise ValueError(
-                "checkpoint keeps a training whose targets stay where they are; with feedback they "
-                "move. Leave checkpoint out, or set feedback=0."
-            )
-        if self.regression == "likelihood":
-            raise ValueError(
-                "regression='likelihood' needs targets that items share; with feedback each has "
-                "its own. Set regression='auto', or feedback=0."
-            )
 
     def _pair_loss(self, by_feedback: bool = False) -> Literal["contrastive", "dot"]:
         if self.loss != "auto":
@@ -518,30 +351,6 @@ class MetricLearner(EmbeddingLearner):
         if self.feedback != 0 or isinstance(relation, LabelRelation):
             return {}
         return {"init": "random", "tol": PAPER_TOL, "max_epochs": PAPER_EPOCHS}
-
-    def _regression(self, relation: Relation, targets: NDArray[np.float32]) -> Regression:
-        """Return how the targets are learnt, if they can be learnt that way."""
-        if self.regression == "squared":
-            return "squared"
-        is_classes = isinstance(relation, LabelRelation) and relation.is_partition
-        if self.regression == "auto" and not (
-            is_classes and self.pairs == "all" and is_network(self.embedder)
-        ):
-            return "squared"
-        if not is_network(self.embedder):
-            raise TypeError(
-                "regression='likelihood' trains a network; "
-                f"{type(self.embedder).__name__} has its own loss: set regression='squared'."
-            )
-        n_values = len(np.unique(targets, axis=0))
-        if n_values <= len(targets) / 2:
-            return "likelihood"
-        if self.regression == "auto":  # fewer dimensions than classes: each item has its own
-            return "squared"
-        raise ValueError(
-            f"regression='likelihood' needs targets that items share, but {len(targets)} items "
-            f"have {n_values} different ones: set regression='squared'."
-        )
 
     def _choose_dim(self, relation: Relation) -> int:
         if self.dim != "auto":

@@ -26,7 +26,7 @@ from twofold.regression import (
     NetworkEmbedder,
     RegressorEmbedder,
     build_scaled_network,
-    is_linear,
+    is_map,
 )
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def _load_network(
         state = load_file(weights)
     except SafetensorError as error:
         raise ValueError(f"{weights} cannot be read: {error}.") from error
-    if name is None and embedder is None and not is_linear(state):
+    if name is None and embedder is None and not is_map(state):
         raise ValueError(
             f"{weights.parent} was made with a network of your own, whose code is not in the "
             "folder: pass it, as load(folder, embedder=MyNetwork())."

@@ -15,7 +15,7 @@ from twofold._core.checks import check_count
 from twofold._core.warnings import RelationWarning
 from twofold.estimators import MetricLearner
 from twofold.evaluation import pair_auroc, pair_similarity
-from twofold.experiments._inspection import Inspection, Suspect
+from twofold.experiments._inspection import Inspection, Suggested, Suspect
 from twofold.regression import n_rows
 from twofold.relations import PairRelation, TooFewPairsError, diagnose, split_folds
 from twofold.targets import Gauge, gauge_targets, rank_suspicious, suspicion
@@ -31,6 +31,7 @@ def inspect_pairs(
     *,
     keys: ArrayLike | None = None,
     n_suspicious: int = 20,
+    n_suggested: int = 0,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Inspection:
@@ -47,6 +48,8 @@ def inspect_pairs(
         What the items are called; by default their numbers.
     n_suspicious : int
         Most suspects listed.
+    n_suggested : int
+        Pairs to ask next that are listed; they need features.
     random_state : int
         Seed of folds and solutions.
     progress : callable (what, share), optional
@@ -54,6 +57,12 @@ def inspect_pairs(
     """
     began = time.perf_counter()
     n_suspicious = check_count("n_suspicious", n_suspicious, minimum=0)
+    n_suggested = check_count("n_suggested", n_suggested, minimum=0)
+    if n_suggested and features is None:
+        raise ValueError(
+            f"n_suggested={n_suggested} needs features: what to ask next is found by embeddings of "
+            "them."
+        )
     names = _check_keys(relation, keys)
     _check_rows(relation, features)
     told: Progress = (lambda what, share: None) if progress is None else progress
@@ -68,6 +77,11 @@ def inspect_pairs(
         )
         sure = relation.similar != 0.5
         features_auroc = pair_auroc(relation.similar[sure] > 0.5, similarity[sure])
+    suggestions = None
+    if n_suggested:
+        told("asking", 0.0)
+        suggestions = _suggestions(relation, features, n_suggested, random_state)
+        told("asking", 1.0)
     return Inspection(
         keys=names,
         diagnosis=diagnosis,
@@ -76,6 +90,7 @@ def inspect_pairs(
         judge=None if gauge is None else "targets" if features is None else "features",
         features_auroc=features_auroc,
         suspects=() if similarity is None else _suspects(relation, similarity, n_suspicious),
+        suggestions=suggestions,
         seed=random_state,
         seconds=time.perf_counter() - began,
     )
@@ -117,15 +132,29 @@ def embedding_similarity(
 
 
 def _linear_points(features: Any, relation: PairRelation, random_state: int) -> NDArray[np.float32]:
-    """Return the features under the linear map that statements ask for, or as they are.
-
-    A linear map is learnt in seconds, and wrong statements are far from any map.
-    """
-    learner = MetricLearner(loss="contrastive", embedder=Ridge(), random_state=random_state)
+    """Return the features under the linear map that statements ask for, or as they are."""
     with warnings.catch_warnings():
         # Features that are best as they are are no news here.
         warnings.simplefilter("ignore", RelationWarning)
-        return learner.fit(features, relation=relation).transform(features)
+        learner = _linear_learner(random_state).fit(features, relation=relation)
+        return learner.transform(features)
+
+
+def _linear_learner(random_state: int) -> MetricLearner:
+    """A linear map is learnt in seconds, and wrong statements are far from any map."""
+    return MetricLearner(loss="contrastive", embedder=Ridge(), random_state=random_state)
+
+
+def _suggestions(
+    relation: PairRelation, features: Any, n_suggested: int, random_state: int
+) -> tuple[Suggested, ...]:
+    with warnings.catch_warnings():
+        # That fewer are left than were asked for is seen.
+        warnings.simplefilter("ignore", RelationWarning)
+        learner = _linear_learner(random_state).fit(features, relation=relation)
+        found = learner.suggest_pairs(n_suggested, random_state=random_state)
+    columns = (found.left.tolist(), found.right.tolist(), found.probability.tolist())
+    return tuple(Suggested(*row) for row in zip(*columns, strict=True))
 
 
 def _check_keys(relation: PairRelation, keys: ArrayLike | None) -> NDArray[Any]:

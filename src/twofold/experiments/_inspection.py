@@ -8,7 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from twofold.experiments._inspection_reading import read_diagnosis, read_gauge, read_suspects
+from twofold.experiments._inspection_reading import (
+    read_diagnosis,
+    read_gauge,
+    read_suggestions,
+    read_suspects,
+)
 from twofold.relations import Contradiction, Diagnosis
 from twofold.targets import Gauge
 
@@ -42,6 +47,23 @@ class Suspect:
     suspicion: float
 
 
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """A pair to ask about next.
+
+    Attributes
+    ----------
+    left, right : int
+        Its items.
+    probability : float
+        That they are alike, see `MetricLearner.suggest_pairs`.
+    """
+
+    left: int
+    right: int
+    probability: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Inspection:
     """What is to be known of a relation before anything is learnt from it.
@@ -62,6 +84,8 @@ class Inspection:
         Of held-out statements by those embeddings, where features are given.
     suspects : tuple of Suspect
         The most suspicious first.
+    suggestions : tuple of Suggested or None
+        What to ask next, the likely alike first; None if nobody wanted to know.
     seed : int
         Of everything random.
     seconds : float
@@ -75,6 +99,7 @@ class Inspection:
     judge: Judge | None
     features_auroc: float | None
     suspects: tuple[Suspect, ...]
+    suggestions: tuple[Suggested, ...] | None
     seed: int
     seconds: float
 
@@ -90,6 +115,7 @@ class Inspection:
             read_gauge(self.gauge, self.why_no_gauge, self.diagnosis.n_pairs)[1],
             *read_diagnosis(self.diagnosis),
             *read_suspects(self.gauge, self.features_auroc),
+            *read_suggestions(self.suggestions),
         )
 
     def key(self, item: int) -> int | str:
@@ -113,6 +139,10 @@ class Inspection:
             "suspicious": [
                 asdict(one) | {"left": self.key(one.left), "right": self.key(one.right)}
                 for one in self.suspects
+            ],
+            "suggested": [
+                asdict(one) | {"left": self.key(one.left), "right": self.key(one.right)}
+                for one in self.suggestions or ()
             ],
             "seed": self.seed,
             "seconds": self.seconds,

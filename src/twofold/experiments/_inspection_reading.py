@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 
 from twofold.relations import Diagnosis
 from twofold.targets import Gauge
@@ -75,6 +75,20 @@ def read_suspects(gauge: Gauge | None, features_auroc: float | None) -> Iterator
             "The pairs say little about each other, so that the suspicious ones are to be taken "
             "with care; features would find them better."
         )
+
+
+def read_suggestions(suggestions: Sized | None) -> Iterator[str]:
+    """Yield what the pairs to ask next are, if anybody wanted to know."""
+    if suggestions is None:
+        return
+    if not len(suggestions):
+        yield "No pair is left to ask about: all of them are stated, or of equal items."
+        return
+    yield (
+        "The pairs to ask next are some that are more likely alike and some that are less, all in "
+        "doubt. How likely is said as if the stated pairs had been drawn at random: if they hold "
+        "more alike ones than there are, it is less."
+    )
 
 
 def _spared(gauge: Gauge, n_pairs: int) -> str:

@@ -21,18 +21,31 @@ from twofold.regression._fit import (
     refuse_flipped_vectors,
     refuse_unknown_embedder,
 )
-from twofold.regression._linear_path import LinearPath, RawMap, beside_features, fit_raw_map
+from twofold.regression._landmarks import LandmarkMap, MapBasis, landmark_basis, linear_basis
+from twofold.regression._linear_path import (
+    LARGEST_DIM,
+    LinearPath,
+    RawMap,
+    beside_features,
+    fit_raw_map,
+)
 from twofold.regression._network_embedder import NetworkEmbedder, flip_some, predict_points
 from twofold.regression._networks import NETWORKS, build_network, mlp
 from twofold.regression._preparation import (
     build_scaled_network,
-    is_linear,
+    is_map,
     is_network,
     out_of_memory_sentence,
     prepare_network,
 )
 from twofold.regression._regression_task import RegressionTask
-from twofold.regression._regressor import RegressorEmbedder, as_regressor, fit_regressor, take_rows
+from twofold.regression._regressor import (
+    RegressorEmbedder,
+    as_regressor,
+    fit_regressor,
+    map_as_regressor,
+    take_rows,
+)
 from twofold.regression._task import Task, validation_loss
 from twofold.regression._training import (
     Epoch,
@@ -42,12 +55,15 @@ from twofold.regression._training import (
 )
 
 __all__ = [
+    "LARGEST_DIM",
     "NETWORKS",
     "SMOOTHING",
     "Epoch",
     "Features",
     "FittedEmbedder",
+    "LandmarkMap",
     "LinearPath",
+    "MapBasis",
     "NetworkEmbedder",
     "RawMap",
     "Regression",
@@ -64,10 +80,13 @@ __all__ = [
     "fit_raw_map",
     "fit_regressor",
     "flip_some",
-    "is_linear",
+    "is_map",
     "is_memory_mapped",
     "is_network",
     "item_shape",
+    "landmark_basis",
+    "linear_basis",
+    "map_as_regressor",
     "mlp",
     "n_rows",
     "open_features",

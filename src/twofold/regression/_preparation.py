@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from twofold.regression._expected_target import ExpectedTarget
 from twofold.regression._features import Features, spread_evenly
+from twofold.regression._landmarks import LandmarkMap
 from twofold.regression._linear_path import LinearPath, RawMap
 from twofold.regression._networks import DROPOUT, NETWORKS, NetworkName, build_network
 from twofold.regression._scaling import (
@@ -103,16 +104,20 @@ def _build_beside_features(
     input_shape: tuple[int, ...],
     dim: int,
     state: Mapping[str, Tensor],
-) -> LinearPath:
+) -> LinearPath | LandmarkMap:
     raw = RawMap(state["shift"].numpy(), state["projection"].numpy())
-    if is_linear(state):
+    if "landmarks" in state:
+        return LandmarkMap(
+            raw, state["turn"], state["landmarks"], float(state["width"]), state["heights"]
+        )
+    if is_map(state):
         return LinearPath(raw)
     body = _build_scaled(embedder, input_shape, dim, state, "body.")
     return LinearPath(raw, body, gain="gain" in state)
 
 
-def is_linear(state: Mapping[str, Tensor]) -> bool:
-    """Whether weights are of a linear map alone, without a network."""
+def is_map(state: Mapping[str, Tensor]) -> bool:
+    """Whether weights are of a linear map or one around landmarks alone, without a network."""
     return "projection" in state and "body.0.shift" not in state
 
 

@@ -8,15 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression
 from sklearn.multioutput import MultiOutputRegressor
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import _get_feature_names
 
 from twofold.regression._features import n_rows
-from twofold.regression._linear_path import RawMap
+from twofold.regression._landmarks import LandmarkMap
+from twofold.regression._linear_path import LinearPath, RawMap
 
 LARGEST_SEED = 2**31 - 1
+PREDICTED_AT_ONCE = 8192
+"""Items; closeness to landmarks takes two thousand numbers an item."""
 
 
 class RegressorEmbedder:
@@ -36,6 +42,12 @@ class RegressorEmbedder:
 
     def predict(self, X: Any) -> NDArray[np.float32]:
         """Return the points of `X`, float32 of shape (n_items, dim)."""
+        n_items = n_rows(X)
+        starts = range(0, n_items, PREDICTED_AT_ONCE)
+        parts = [np.arange(at, min(at + PREDICTED_AT_ONCE, n_items)) for at in starts]
+        return np.concatenate([self._predict(take_rows(X, part)) for part in parts])
+
+    def _predict(self, X: Any) -> NDArray[np.float32]:
         points = np.asarray(self.regressor.predict(X), dtype=np.float32)
         points = points.reshape(len(points), -1)
         return points if self.path is None else points + self._along_path(X)
@@ -45,19 +57,45 @@ class RegressorEmbedder:
         return np.asarray(self.path.predict(X), dtype=np.float32)
 
 
-def as_regressor(raw: RawMap, X: Any = None) -> LinearRegression:
-    """Return a linear map as scikit-learn's, which takes what its other regressors take.
+def map_as_regressor(map_: LinearPath | LandmarkMap, X: Any = None) -> RegressorEmbedder:
+    """Return a map as scikit-learn's regressors, which take what its other regressors take.
 
-    It has the names of the columns of `X`, if these have any.
+    They have the names of the columns of `X`, if these have any.
     """
+    raw = RawMap(map_.shift.cpu().numpy(), map_.projection.cpu().numpy())
+    if isinstance(map_, LinearPath):
+        return RegressorEmbedder(as_regressor(raw, X))
+    path = as_regressor(raw.turned(map_.turn.cpu().numpy()), X)
+    return RegressorEmbedder(_around_landmarks(raw, map_, X), path)
+
+
+def as_regressor(raw: RawMap, X: Any = None) -> LinearRegression:
+    """Return a linear map as scikit-learn's, see `map_as_regressor`."""
     path = LinearRegression()
-    names = _get_feature_names(X)
-    if names is not None:
-        path.feature_names_in_ = names
+    _name_columns(path, raw, X)
     path.coef_ = raw.projection.astype(np.float64)
     path.intercept_ = -path.coef_ @ raw.shift
-    path.n_features_in_ = path.coef_.shape[1]
     return path
+
+
+def _around_landmarks(raw: RawMap, map_: LandmarkMap, X: Any) -> Pipeline:
+    """Return k(x) H of a map, with no turned points added."""
+    project = PCA(n_components=len(raw.projection))
+    _name_columns(project, raw, X)
+    project.mean_ = raw.shift.astype(np.float64)
+    project.components_ = raw.projection.astype(np.float64)
+    landmarks = map_.landmarks.cpu().numpy().astype(np.float64)
+    heights = KernelRidge(kernel="rbf", gamma=0.5 / float(map_.width) ** 2)
+    heights.X_fit_, heights.dual_coef_ = landmarks, map_.heights.cpu().numpy().astype(np.float64)
+    heights.n_features_in_ = landmarks.shape[1]
+    return make_pipeline(project, heights)
+
+
+def _name_columns(fitted: Any, raw: RawMap, X: Any) -> None:
+    names = _get_feature_names(X)
+    if names is not None:
+        fitted.feature_names_in_ = names
+    fitted.n_features_in_ = raw.projection.shape[1]
 
 
 def fit_regressor(
