@@ -1,6 +1,7 @@
 """Learning from few pairs: Twofold's default beside raw features and networks trained on pairs.
 
-`FEW_PAIRS_SETS=digits,scene` measures some of the sets, `FEW_PAIRS_SETS="digits 0.5"` one density.
+`FEW_PAIRS_SETS=digits,scene` measures some of the sets, `FEW_PAIRS_SETS="digits 0.5"` one density,
+`FEW_PAIRS_AT_A_TIME` runs so many at a time, by default one for every two cores.
 A run goes on where it was: what the same code measured on the same machine is not measured again.
 """
 
@@ -27,8 +28,9 @@ from benchmarks.figures import Figure
 from benchmarks.relations import why_no_data
 from benchmarks.sparse_pairs import (
     EPOCHS,
+    FEWEST_EPOCHS,
+    LEAST_SEEN,
     METHODS,
-    MNIST_EPOCHS,
     PROBLEMS,
     methods_for,
     scores,
@@ -44,6 +46,7 @@ OURS = "Twofold"
 NAMED = ("raw features", "Siamese")
 RIVALS: dict[str, tuple[str, ...]] = {
     "digits": NAMED,
+    "triplets": ("raw features", "triplet"),
     "mnist": NAMED,
     **dict.fromkeys(ENTITY_PAIR_SETS, (*NAMED, *sparse_pairs.BALANCED)),
     **dict.fromkeys(MULTILABEL_SETS, tuple(m for m in methods_for("scene") if m != OURS)),
@@ -60,20 +63,22 @@ SETTING = {
     "sets": SETS,
     "seeds": SEEDS,
     "digits": "70 % to learn from, stratified, by seed; named by pairs an item",
+    "triplets": "of digits in the same way, named by triplets an item; scored by pairs",
     "multi-label sets": "official parts, one pair an item",
     "records": "official parts; TF-IDF of characters and words, reduced to 256 features; the seed "
     "is the learner's; threshold from the validation pairs",
     "mnist": "60,000 items as vectors; named by pairs",
     "pairs": "random, half of them alike; test pairs 10 similar and 10 dissimilar an item; "
     "those of records as they are",
-    "Siamese and triplet": f"{EPOCHS} epochs, {MNIST_EPOCHS} on MNIST; with Twofold's weight decay "
-    "and dropout for statements and for classes, whichever is better on the test part",
+    "Siamese and triplet": f"{EPOCHS} epochs, or where pairs are many as few as see "
+    f"{LEAST_SEEN} of them, {FEWEST_EPOCHS} at least; with Twofold's weight decay and dropout for "
+    "statements and for classes, whichever is better on the test part",
     "from the features": "balanced weights, margin 1.3 median distances of what is not alike, the "
     "best epoch by a fifth of the pairs; the linear one also its last",
     "raw features": "by Euclidean distance, standardised or not, whichever is better",
     "bar": "the best rival's mean, less two standard errors of the difference by seed; the least "
     "that was asked for where that is more",
-    "threads": "one a run, a run for every two cores at a time",
+    "threads": "one a run",
 }
 ONE_THREAD = dict.fromkeys(
     ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
@@ -104,7 +109,8 @@ def measure() -> list[Figure]:
     ]
     known = _kept()
     found = {job: known[_name(job)] for job in jobs if _name(job) in known}
-    for job, scored in _run([job for job in jobs if job not in found]):
+    longest_first = [job for job in reversed(jobs) if job not in found]
+    for job, scored in _run(longest_first):
         _keep(_name(job), scored)
         found[job] = scored
         print(*job, *(f"{k} {_short(v)}" for k, v in scored.items()), flush=True)
@@ -131,7 +137,7 @@ def _set_of(problem: str) -> str:
 
 def _run(jobs: list[Job]) -> Iterator[tuple[Job, Scores]]:
     """Yield every job's scores as they come."""
-    n_at_a_time = max(1, (os.cpu_count() or 1) // 2)
+    n_at_a_time = int(os.environ.get("FEW_PAIRS_AT_A_TIME", max(1, (os.cpu_count() or 1) // 2)))
     spawn = multiprocessing.get_context("spawn")
     with _one_thread_each(), ProcessPoolExecutor(n_at_a_time, spawn, _begin) as pool:
         running = {pool.submit(scores, *job): job for job in jobs}

@@ -1,20 +1,17 @@
-"""Targets that follow points: how far they are asked to go, in which direction, and who judges."""
+"""Targets that follow points: how far they are asked to go, and in which direction."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from little_problems import beside_loud_noise, pairs_within, triplets_within
-from sklearn.metrics import roc_auc_score
 
 from twofold import PairRelation, TripletRelation
-from twofold.estimators._moving_targets import Judge, MovingTargets, ask_of
+from twofold.estimators._judge import Judge, Looks
+from twofold.estimators._moving_targets import MovingTargets, ask_of
 
 X, Y = beside_loud_noise()
 POINTS = X / np.sqrt((X**2).sum(axis=1).mean())
-RNG = np.random.default_rng(0)
 
 
 def gaps(points, left, right):
@@ -120,145 +117,11 @@ def test_targets_agree_with_the_statements_more_than_the_points_do(loss, kind):
     targets = asked.near(POINTS, an_rng())
     assert targets.shape == POINTS.shape
     assert targets.dtype == np.float32
-    judge = Judge(relation, "dot" if loss == "dot" and kind == "pairs" else "euclidean")
-    assert judge(targets) > judge(POINTS) + 0.1
+    looks = Looks(Judge(relation, "dot" if loss == "dot" and kind == "pairs" else "euclidean"))
+    assert looks(targets) > looks(POINTS) + 0.1
 
 
 def test_targets_need_not_settle_in_a_round_and_are_the_same_again():
     relation = pairs_within(Y, 600)
     asked = ask_of(relation, POINTS, "dot", 1.0, "cpu")  # a warning would be an error here
     assert asked.near(POINTS, an_rng()).tobytes() == asked.near(POINTS, an_rng()).tobytes()
-
-
-# ---- the judge ----
-
-
-@pytest.mark.parametrize("metric", ["euclidean", "dot"])
-def test_pairs_are_judged_by_their_auroc(metric):
-    relation = pairs_within(Y)
-    a, b = POINTS[relation.left], POINTS[relation.right]
-    similarity = (a * b).sum(axis=1) if metric == "dot" else -np.linalg.norm(a - b, axis=1)
-    found = Judge(relation, metric)(POINTS)
-    assert found == pytest.approx(roc_auc_score(relation.similar, similarity), abs=1e-6)
-
-
-def test_grades_are_judged_by_the_side_of_one_half():
-    left, right = np.arange(30), np.arange(30, 60)
-    grades = RNG.choice([0.0, 0.25, 0.5, 0.75, 1.0], size=30)
-    graded = PairRelation(left, right, grades, 60)
-    rounded = PairRelation(left, right, grades > 0.5, 60)
-    assert Judge(graded, "euclidean")(POINTS) == Judge(rounded, "euclidean")(POINTS)
-
-
-@pytest.mark.parametrize("metric", ["euclidean", "dot"])
-def test_triplets_are_judged_by_the_share_in_the_right_order(metric):
-    relation = triplets_within(Y)
-    right = 0.0
-    for a, p, n in zip(relation.anchor, relation.positive, relation.negative, strict=True):
-        if metric == "dot":
-            near, far = POINTS[a] @ POINTS[p], POINTS[a] @ POINTS[n]
-        else:
-            near, far = (-np.linalg.norm(POINTS[a] - POINTS[k]) for k in (p, n))
-        right += 0.5 if near == far else near > far
-    assert Judge(relation, metric)(POINTS) == pytest.approx(right / len(relation))
-
-
-def test_ties_count_one_half():
-    zeros = np.zeros((60, 2), dtype=np.float32)
-    assert Judge(pairs_within(Y), "euclidean")(zeros) == 0.5
-    assert Judge(triplets_within(Y), "euclidean")(zeros) == 0.5
-
-
-def test_better_points_are_judged_better():
-    better = np.eye(3, dtype=np.float32)[Y]
-    for relation in (pairs_within(Y), triplets_within(Y)):
-        judge = Judge(relation, "euclidean")
-        assert judge(-better) == judge(better) == 1 > judge(POINTS)
-
-
-@pytest.mark.parametrize(
-    ("similar", "expected"),
-    [([1, 0], True), ([1, 1], False), ([0, 0], False), ([0.9, 0.5], True), ([0.5, 0.1], False)],
-)
-def test_pairs_of_one_kind_cannot_judge(similar, expected):
-    assert Judge(PairRelation([0, 1], [1, 2], similar, 3), "euclidean").can_judge is expected
-
-
-def test_triplets_can_always_judge():
-    assert Judge(TripletRelation([0], [1], [2], 3), "euclidean").can_judge
-
-
-# ---- which round ----
-
-
-def a_judge(n_alike: int = 100, n_unalike: int = 100) -> Judge:
-    left = np.arange(n_alike + n_unalike)
-    similar = np.repeat([1, 0], [n_alike, n_unalike])
-    return Judge(PairRelation(left, left + 1, similar, left.size + 1), "euclidean")
-
-
-@pytest.mark.parametrize(
-    "judged", [[0.5, 0.9, 0.9, 0.9], [0.9, 0.9, 0.9, 0.9], [1.0, 1.0, 1.0, 1.0]]
-)
-def test_of_equal_rounds_the_last_is_taken(judged):
-    assert a_judge().choose_round(judged) == 3
-
-
-def test_of_rounds_that_get_better_the_last_is_taken():
-    assert a_judge().choose_round([0.5, 0.6, 0.7, 0.8]) == 3
-
-
-def test_a_clear_loss_takes_an_earlier_round():
-    # With 100 of each kind the standard error of .9 is .03.
-    assert a_judge().choose_round([0.5, 0.9, 0.85, 0.8]) == 1
-    assert a_judge().choose_round([0.5, 0.9, 0.88, 0.8]) == 2
-
-
-def test_a_loss_that_few_statements_cannot_tell_from_chance_takes_the_last():
-    judged = [0.5, 0.9, 0.85, 0.8]
-    assert a_judge(5, 5).choose_round(judged) == 3
-    assert a_judge(5, 10_000).choose_round(judged) == 3  # the fewer kind counts
-    assert a_judge(10_000, 5).choose_round(judged) == 3
-    assert a_judge(10_000, 10_000).choose_round(judged) == 1
-
-
-def test_rounds_of_triplets_are_told_apart_by_their_number():
-    def judge(n):
-        roles = np.zeros(n, int), np.ones(n, int), np.arange(2, n + 2)
-        return Judge(TripletRelation(*roles, n + 2), "euclidean")
-
-    assert judge(5).choose_round([0.5, 0.9, 0.8]) == 2
-    assert judge(500).choose_round([0.5, 0.9, 0.8]) == 1
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_the_round_is_never_before_the_best_and_never_much_worse(judged):
-    found = a_judge().choose_round(judged)
-    assert found >= judged.index(max(judged))
-    assert judged[found] >= max(judged) - np.sqrt(max(judged) * (1 - max(judged)) / 100)
-
-
-def slow_gain_variance(judge, before, after):
-    """DeLong's, a comparison of two statements at a time."""
-    stated = judge.relation
-
-    def right(points, alike, unalike):
-        near, far = (
-            np.linalg.norm(points[stated.left[row]] - points[stated.right[row]])
-            for row in (alike, unalike)
-        )
-        return float(near < far) + 0.5 * (near == far)
-
-    alike, unalike = (np.flatnonzero(stated.similar == kind) for kind in (1, 0))
-    gains = np.array([[right(after, a, u) - right(before, a, u) for u in unalike] for a in alike])
-    return sum(gains.mean(axis=axis).var(ddof=1) / gains.shape[1 - axis] for axis in (0, 1))
-
-
-def test_the_error_of_a_gain_is_delong_s():
-    rng = np.random.default_rng(0)
-    left, right = rng.integers(0, 20, 40), rng.integers(20, 40, 40)
-    judge = Judge(PairRelation(left, right, rng.permutation([1, 0] * 20), 40), "euclidean")
-    before, after = rng.standard_normal((2, 40, 3)).astype(np.float32)
-    expected = np.sqrt(slow_gain_variance(judge, before, after))
-    assert judge.gain_error(before, after) == pytest.approx(expected, rel=1e-6)
-    assert judge.gain_error(before, before) == 0

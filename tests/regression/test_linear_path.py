@@ -35,7 +35,7 @@ IMAGES = RNG.integers(0, 256, size=(20, 1, 3, 4), dtype=np.uint8)
 EVERY = np.arange(40)
 
 
-def raw_points(features, dim: int) -> np.ndarray:
+def raw_points(features, dim: int | None) -> np.ndarray:
     """Return the points of all items, by the map that is fitted to them."""
     opened = open_features(features, "cpu")
     return fit_raw_map(opened, dim).points(opened, np.arange(len(features)))
@@ -94,6 +94,71 @@ def test_more_components_than_features_are_zero_beyond_them():
     points = raw_points(X, 9)
     assert not points[:, 6:].any()
     np.testing.assert_array_equal(points[:, :6], raw_points(X, 6))
+
+
+# ---- as many components as the features are worth ----
+
+
+@pytest.mark.parametrize("n_features", [1, 6, 64])
+def test_up_to_64_features_are_all_kept_as_they_are(n_features):
+    features = np.random.default_rng(1).normal(size=(50, n_features)).astype(np.float32)
+    features *= np.geomspace(1, 1e-3, n_features)  # a quiet one may tell most
+    projection = fit_raw_map(open_features(features.astype(np.float32), "cpu")).projection
+    np.testing.assert_array_equal(projection, np.eye(n_features) * projection[0, 0])
+
+
+def features_that_decay(decay: float, n_items: int, n_features: int) -> np.ndarray:
+    """Return features whose principal components have variances of decay, decay², ..."""
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.normal(size=(n_features, n_features)))[0]
+    columns = rng.normal(size=(n_items, n_features)) * decay ** (np.arange(n_features) / 2)
+    return (columns @ turn + rng.normal(size=n_features)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("decay", "n_items", "n_features"),
+    [(0.9, 500, 100), (0.97, 500, 200), (0.98, 150, 300), (1.0, 400, 65), (1.0, 600, 400)],
+)
+def test_of_many_features_those_that_hold_95_percent_of_the_variance_are_kept(
+    decay, n_items, n_features
+):
+    features = features_that_decay(decay, n_items, n_features)
+    opened = open_features(features, "cpu")
+    raw = fit_raw_map(opened)
+    centred = features.astype(float) - features.mean(axis=0, dtype=float)
+    held = np.cumsum(np.linalg.svd(centred, compute_uv=False) ** 2)
+    n_enough = np.flatnonzero(held >= 0.95 * held[-1])[0] + 1
+    assert len(raw.projection) == min(max(n_enough, 64), 256)
+    expected = fit_raw_map(opened, len(raw.projection))
+    np.testing.assert_allclose(raw.projection, expected.projection, atol=1e-6)
+
+
+def test_these_cases_have_the_fewest_the_most_and_in_between():
+    found = [
+        len(fit_raw_map(open_features(features_that_decay(*case), "cpu")).projection)
+        for case in ((0.9, 500, 100), (0.97, 500, 200), (1.0, 600, 400))
+    ]
+    assert found[0] == 64 < found[1] < found[2] == 256
+
+
+@pytest.mark.parametrize("n_features", [6, 100])
+def test_items_that_are_all_equal_are_one_point_by_default_too(n_features):
+    features = np.full((10, n_features), 3, np.float32)
+    points = raw_points(features, None)
+    np.testing.assert_array_equal(points, np.zeros((10, min(n_features, 64))))
+
+
+@pytest.mark.parametrize("dim", [None, 4, 6])
+@pytest.mark.parametrize("n_features", [6, 100])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_what_is_not_finite_is_refused(dim, n_features, wrong):
+    features = np.ones((10, n_features), np.float32)
+    features[3, 2] = wrong
+    with pytest.raises(ValueError, match="X holds NaN or infinity"):
+        fit_raw_map(open_features(features, "cpu"), dim)
+
+
+# ---- edges ----
 
 
 def test_fewer_items_than_components_are_told_apart_as_before():

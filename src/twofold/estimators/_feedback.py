@@ -211,8 +211,9 @@ class _Choice:
         """Learn the way that was chosen before; a map and its rounds are chosen anew."""
         if before.chosen.way != "embedder":
             return self.learn(HELD_OUT, with_embedder=False)
-        learnt = self._ways.refresh_embedder(before.learnt.embedder, self._statements)
-        return self._feedback(before.chosen, learnt, before.judged)
+        embedder, chosen = before.learnt.embedder, before.chosen
+        learnt = self._ways.refresh_embedder(embedder, chosen, self._statements)
+        return self._feedback(chosen, learnt, before.judged)
 
     def _hold_out(self, share: float) -> list[Fold]:
         """Part statements, again and again, into those to learn from and those that judge.

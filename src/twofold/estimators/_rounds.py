@@ -243,7 +243,7 @@ def network_rounds(lesson: Lesson, near: Points) -> Learnt:
     return _train(network, lesson, config, _Follower(lesson, near, epochs_a_round, n_held))
 
 
-def refresh_network(network: LinearPath, lesson: Lesson) -> Learnt:
+def refresh_network(network: LinearPath, lesson: Lesson, near: Points) -> Learnt:
     """Go on with a network that has learnt before, from half way back to a fresh start.
 
     One that goes on from where it is learns the statements it knows by heart: after ten updates on
@@ -255,12 +255,11 @@ def refresh_network(network: LinearPath, lesson: Lesson) -> Learnt:
     with torch.no_grad():
         for learnt, new in zip(network.parameters(), fresh.parameters(), strict=True):
             learnt.lerp_(new, 0.5)
-    points = predict_points(network, setting.features, setting.shape, setting.items)
     n_rounds = _n_rounds(
         setting, N_REFRESHING_STEPS, FEWEST_REFRESHING_ROUNDS, MOST_REFRESHING_ROUNDS
     )
     config = replace(_slowed(setting), max_epochs=n_rounds)
-    return _train(network, lesson, config, _Follower(lesson, points, 1, n_held=0))
+    return _train(network, lesson, config, _Follower(lesson, near, 1, n_held=n_rounds))
 
 
 def _beside_features(setting: Setting, rng: np.random.Generator) -> LinearPath:

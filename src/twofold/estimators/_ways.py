@@ -30,7 +30,6 @@ from twofold.regression import (
     is_network,
     landmark_basis,
     linear_basis,
-    take_rows,
 )
 
 Rows = NDArray[np.int64] | None
@@ -141,14 +140,18 @@ class Ways:
         return rounds(self._lesson(statements, judge, n_rounds, rows), near)
 
     def refresh_embedder(
-        self, embedder: NetworkEmbedder | RegressorEmbedder, statements: Stated
+        self, embedder: NetworkEmbedder | RegressorEmbedder, chosen: Chosen, statements: Stated
     ) -> Learnt:
-        """Go on with an embedder that has learnt before: a network, or a regressor fitted once."""
-        if isinstance(embedder, NetworkEmbedder):
-            assert isinstance(embedder.network, LinearPath)
-            return refresh_network(embedder.network, self._lesson(statements))
-        near = embedder.predict(take_rows(self.setting.X, self.setting.items))
-        return self.by_embedder(near, statements, n_rounds=1)
+        """Go on with an embedder that has learnt before: a network, or a regressor fitted once.
+
+        The map that guided it, which takes little time, is learnt anew.
+        """
+        assert chosen.guide is not None
+        guided = self.by_map(chosen.guide, statements, n_rounds=chosen.n_guiding)
+        if isinstance(embedder, RegressorEmbedder):
+            return self.by_embedder(guided.points, statements, n_rounds=1)
+        assert isinstance(embedder.network, LinearPath)
+        return refresh_network(embedder.network, self._lesson(statements), guided.points)
 
     def _basis(self, map_: Map) -> MapBasis:
         """Return what a map is made of, which all its rounds have in common."""

@@ -1,0 +1,406 @@
+"""Ways tried before judges: what they learn from, which is chosen, and what is learnt again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from little_problems import beside_loud_noise, pairs_within, triplets_within
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from test_judge import looks_at, right_of
+from test_rounds import a_setting
+from torch import nn
+
+from twofold import PairRelation
+from twofold.estimators import _ways as ways_module
+from twofold.estimators._feedback import _Choice
+from twofold.estimators._judge import Judge
+from twofold.estimators._ways import MAPS, Chosen, Fold, Trial, Ways
+from twofold.regression import LandmarkMap, LinearPath, RegressorEmbedder
+
+X, Y = beside_loud_noise(80)
+PAIRS = pairs_within(Y, 160)
+
+
+def some_ways(embedder="mlp", features=X, loss="contrastive", is_triplets=False, **rest) -> Ways:
+    rng = np.random.default_rng(0)
+    setting = a_setting(embedder, features, n_rounds=2, **rest)
+    return Ways(setting, loss, 1.0, rng, is_triplets)
+
+
+def a_fold(rows, relation: PairRelation = PAIRS) -> Fold:
+    """Return a fold whose judge knows some of the pairs."""
+    is_out = np.isin(np.arange(len(relation)), rows)
+    kept, out = (relation.take_pairs(np.flatnonzero(part)) for part in (~is_out, is_out))
+    return Fold(kept, Judge(out, "euclidean"))
+
+
+def few_and_many() -> tuple[Fold, Fold]:
+    """Return a fold that asks about a few items, and one that asks about most."""
+    few, many = a_fold(np.arange(4)), a_fold(np.arange(60))
+    assert few.asks_about_few
+    assert not many.asks_about_few
+    return few, many
+
+
+class Watched(Ways):
+    """Ways that remember what was learnt, from what, and by whom it was judged."""
+
+    def __init__(self, *args) -> None:
+        super().__init__(*args)
+        self.seen: list[tuple] = []
+
+    def by_map(self, map_, statements, judge=None, n_rounds=None, rows=None):
+        learnt = super().by_map(map_, statements, judge, n_rounds, rows)
+        self.seen.append((map_, statements, judge, n_rounds, rows, learnt))
+        return learnt
+
+    def by_embedder(self, near, statements, judge=None, n_rounds=None, rows=None):
+        learnt = super().by_embedder(near, statements, judge, n_rounds, rows)
+        self.seen.append(("embedder", statements, judge, n_rounds, rows, learnt))
+        self.near = near
+        return learnt
+
+
+def watched_ways(embedder=KNeighborsRegressor(3), features=X) -> Watched:
+    setting = a_setting(embedder, features, n_rounds=2)
+    return Watched(setting, "contrastive", 1.0, np.random.default_rng(0), False)
+
+
+def a_trial(ways: Ways, folds, relation=PAIRS, apart: Fold | None = None) -> Trial:
+    trial = Trial(ways, relation, folds)
+    for map_ in MAPS:
+        trial.try_map(map_)
+    if apart is not None:
+        trial.try_embedder(apart)
+    return trial
+
+
+# ---- ways ----
+
+
+@pytest.mark.parametrize(
+    ("loss", "is_triplets", "expected"),
+    [("contrastive", False, "euclidean"), ("dot", False, "dot"), ("dot", True, "euclidean")],
+)
+def test_points_are_compared_as_their_loss_does(loss, is_triplets, expected):
+    assert some_ways(loss=loss, is_triplets=is_triplets).metric == expected
+
+
+def test_the_features_as_they_are_have_all_their_components():
+    ways = some_ways(dim=2)
+    learnt = ways.by_features()
+    assert learnt.points.shape == (80, 5)
+    np.testing.assert_array_equal(learnt.embedder.predict(X), learnt.points)
+    np.testing.assert_array_equal(learnt.targets, learnt.points)
+
+
+def test_a_map_s_functions_are_computed_once(monkeypatch):
+    calls = []
+    landmark_basis = ways_module.landmark_basis
+    monkeypatch.setattr(
+        ways_module,
+        "landmark_basis",
+        lambda *given: (calls.append(1), landmark_basis(*given))[1],
+    )
+    ways = some_ways()
+    for _ in range(3):
+        ways.by_map("landmarks", PAIRS, n_rounds=1)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("embedder", ["mlp", Ridge()])
+@pytest.mark.parametrize("way", ["raw", "linear", "landmarks", "embedder"])
+def test_what_was_chosen_is_learnt(way, embedder):
+    learnt = some_ways(embedder).learn(Chosen(way, 2, "linear", 3), PAIRS)
+    assert len(learnt) == (2 if way == "embedder" else 1)
+    found = learnt[-1].embedder
+    np.testing.assert_allclose(found.predict(X), learnt[-1].points, atol=1e-3)
+    if embedder == "mlp":
+        kind = LandmarkMap if way == "landmarks" else LinearPath
+        assert isinstance(found.network, kind)
+        assert way == "landmarks" or (found.network.body is not None) == (way == "embedder")
+    else:
+        assert isinstance(found, RegressorEmbedder)
+        assert (found.path is not None) == (way in ("landmarks", "embedder"))
+
+
+def test_an_embedder_begins_near_the_points_that_its_guide_finds():
+    ways = watched_ways()
+    guided, _ = ways.learn(Chosen("embedder", 2, "landmarks", 4), PAIRS)
+    np.testing.assert_array_equal(ways.near, guided.points)
+    expected = some_ways().by_map("landmarks", PAIRS, n_rounds=4).points
+    np.testing.assert_allclose(guided.points, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("embedder", ["mlp", KNeighborsRegressor(3)])
+def test_an_embedder_goes_on_near_what_its_guide_finds_anew(embedder, monkeypatch):
+    ways = watched_ways(embedder)
+    chosen = Chosen("embedder", 2, "linear", 3)
+    before = ways.learn(chosen, PAIRS)[-1].embedder
+    ways.seen.clear()
+    near = []
+    refresh_network = ways_module.refresh_network
+
+    def watched(network, lesson, points):
+        near.append(points)
+        return refresh_network(network, lesson, points)
+
+    monkeypatch.setattr(ways_module, "refresh_network", watched)
+    ways.refresh_embedder(before, chosen, PAIRS)
+    assert ways.seen[0][0] == "linear"
+    assert ways.seen[0][3] == 3
+    found = near[0] if embedder == "mlp" else ways.near
+    np.testing.assert_array_equal(found, ways.seen[0][5].points)
+    if embedder != "mlp":
+        assert ways.seen[1][3] == 1
+
+
+# ---- folds ----
+
+
+def test_a_fold_knows_the_items_that_its_judge_does_not_ask_about():
+    fold = a_fold(np.arange(10))
+    asked_about = {*PAIRS.left[:10], *PAIRS.right[:10]}
+    assert set(fold.unasked) == set(range(80)) - asked_about
+
+
+@pytest.mark.parametrize(("n_asked", "expected"), [(8, True), (10, False)])
+def test_nine_tenths_of_the_items_are_nearly_all(n_asked, expected):
+    left = np.arange(n_asked // 2)
+    judge = Judge(PairRelation(left, left + 40, left % 2, 80), "euclidean")
+    assert Fold(PAIRS, judge).asks_about_few is expected
+
+
+# ---- what is learnt from while ways are tried ----
+
+
+def test_maps_are_tried_on_every_fold_and_judged_by_all():
+    folds = [a_fold(np.arange(k, 160, 4)) for k in range(3)]
+    ways = watched_ways()
+    trial = a_trial(ways, folds)
+    assert [seen[0] for seen in ways.seen] == ["linear"] * 3 + ["landmarks"] * 3
+    for (_, statements, _, n_rounds, rows, _), fold in zip(ways.seen, 2 * folds, strict=True):
+        assert statements is fold.kept
+        assert rows is n_rounds is None
+    for map_ in MAPS:
+        found = [seen[5].judged for seen in ways.seen if seen[0] == map_]
+        np.testing.assert_allclose(trial.judged[map_], np.mean(found, axis=0))
+
+
+def test_what_judges_ask_about_is_not_learnt_by_the_embedder():
+    few, many = few_and_many()
+    for fold in (few, many):
+        ways = watched_ways()
+        a_trial(ways, [fold], apart=fold)
+        way, statements, judge, _, rows, learnt = ways.seen[-1]
+        assert way == "embedder"
+        assert statements is fold.kept
+        assert judge is not None
+        assert not set(rows) & {*fold.judge.relation.left, *fold.judge.relation.right}
+        np.testing.assert_array_equal(rows, fold.unasked)
+        (found,) = {one.regressor.n_samples_fit_ for one in [learnt.embedder]}
+        assert found == len(rows)
+
+
+def test_the_map_beside_it_does_not_learn_them_either_and_stops_at_its_best_round():
+    _, many = few_and_many()
+    ways = watched_ways()
+    trial = a_trial(ways, [many], apart=many)
+    way, statements, judge, n_rounds, rows, learnt = ways.seen[-2]
+    assert way == trial.chosen.guide
+    assert statements is many.kept
+    assert judge is not None
+    assert n_rounds == trial.looks[way].choose_round() == trial.chosen.n_guiding
+    np.testing.assert_array_equal(rows, many.unasked)
+    np.testing.assert_array_equal(ways.near, learnt.points)
+
+
+def test_a_map_that_did_not_learn_them_before_is_not_learnt_again():
+    few, _ = few_and_many()
+    ways = watched_ways()
+    trial = a_trial(ways, [few], apart=few)
+    assert [seen[0] for seen in ways.seen] == ["linear", "landmarks", "embedder"]
+    for seen in ways.seen:
+        np.testing.assert_array_equal(seen[4], few.unasked)
+    guided = next(seen[5] for seen in ways.seen if seen[0] == trial.chosen.guide)
+    np.testing.assert_array_equal(ways.near, guided.points)
+
+
+def test_seconds_are_those_of_all_that_was_learnt():
+    _, many = few_and_many()
+    ways = watched_ways()
+    trial = a_trial(ways, [many], apart=many)
+    trial.learn()
+    for phase in ("targets", "regression"):
+        spent = sum(seen[5].seconds[phase] for seen in ways.seen)
+        assert trial.seconds[phase] == pytest.approx(spent)
+
+
+def test_the_embedder_s_fold_asks_about_half_of_the_items_at_most():
+    relation = pairs_within(Y, 600)
+    ways = some_ways()
+    choice = _Choice(ways, relation, np.random.default_rng(0))
+    first = choice._hold_out(0.2)[0]
+    apart = choice._fold_apart(0.2, first)
+    assert not first.asks_about_few
+    assert len(first.unasked) < 10 < 40 <= len(apart.unasked)
+    assert apart.kept.n_pairs + apart.judge.relation.n_pairs == relation.n_pairs
+
+
+def test_triplets_are_parted_and_tried_too():
+    relation = triplets_within(Y)
+    ways = some_ways(KNeighborsRegressor(3), is_triplets=True)
+    choice = _Choice(ways, relation, np.random.default_rng(0))
+    folds = choice._hold_out(0.2)
+    apart = choice._fold_apart(0.2, folds[0])
+    trial = a_trial(ways, folds, relation, apart)
+    assert len(apart.unasked) >= 40
+    assert trial.is_clearly_better
+    assert trial.learn().points.shape == (80, 5)
+
+
+@pytest.mark.parametrize(
+    ("n_pairs", "expected"), [(40, 5), (400, 5), (1400, 2), (3000, 1), (9000, 1)]
+)
+def test_statements_are_held_out_as_often_as_it_takes_for_250_of_the_rarer_kind(n_pairs, expected):
+    left = np.arange(n_pairs)
+    relation = PairRelation(left, left + n_pairs, left % 2, 2 * n_pairs)
+    choice = _Choice(some_ways(), relation, np.random.default_rng(0))
+    folds = choice._hold_out(0.2)
+    assert len(folds) == expected
+    share = min(0.2, 250 / (n_pairs / 2))
+    for fold in folds:
+        assert len(fold.judge.relation) == pytest.approx(share * n_pairs, abs=2)
+
+
+# ---- which way ----
+
+
+def judged_trial(embedder, found: dict, beside) -> Trial:
+    """Return a trial whose judges saw what is given, by way, and of the map beside the embedder."""
+    trial = Trial(some_ways(embedder), PAIRS, [a_fold(np.arange(60))])
+    for way, n_right in found.items():
+        trial.looks[way] = looks_at(*map(right_of, n_right))
+        trial._tried[way] = ways_module._Tried(None, 1, 1)
+    trial._beside = looks_at(*map(right_of, beside))
+    return trial
+
+
+BROUGHT = {
+    "regressor": Ridge(),
+    "module": nn.Linear(5, 5),
+    "mnist": "mnist",
+}
+
+
+@pytest.mark.parametrize("kind", ["mlp", *BROUGHT])
+@pytest.mark.parametrize(("n_embedder", "n_beside"), [(90, 90), (92, 92), (100, 100)])
+def test_of_equals_an_embedder_that_was_brought_is_chosen_and_else_the_map(
+    kind, n_embedder, n_beside
+):
+    embedder = BROUGHT.get(kind, "mlp")
+    found = {"linear": (50, 70), "landmarks": (50, 80), "embedder": (50, n_embedder)}
+    trial = judged_trial(embedder, found, (50, n_beside))
+    assert trial.chosen.way == ("landmarks" if kind == "mlp" else "embedder")
+    assert trial.chosen.guide == "landmarks"
+    assert trial.is_clearly_better
+
+
+@pytest.mark.parametrize("embedder", ["mlp", *BROUGHT.values()])
+def test_what_is_better_is_chosen_whoever_brought_it(embedder):
+    found = {"linear": (50, 80), "landmarks": (50, 70), "embedder": (50, 90)}
+    assert judged_trial(embedder, found, (50, 80)).chosen.way == "embedder"
+    found["embedder"] = (50, 70)
+    assert judged_trial(embedder, found, (50, 80)).chosen.way == "linear"
+
+
+@pytest.mark.parametrize("embedder", ["mlp", *BROUGHT.values()])
+def test_an_embedder_that_is_worse_than_the_features_in_all_rounds_is_not_chosen(embedder):
+    found = {"linear": (50, 90), "landmarks": (50, 70), "embedder": (50, 30, 40)}
+    trial = judged_trial(embedder, found, (50, 50))  # few judges, who find the map no better
+    assert trial.is_clearly_better
+    assert trial.chosen.way == "linear"
+
+
+def test_of_maps_that_are_equal_the_linear_one_guides():
+    found = {"linear": (50, 80), "landmarks": (50, 80), "embedder": (50, 90)}
+    assert judged_trial("mlp", found, (50, 80)).chosen.guide == "linear"
+
+
+def test_without_the_embedder_the_better_map_is_chosen():
+    trial = a_trial(watched_ways(), [a_fold(np.arange(60))])
+    best = max(MAPS, key=lambda map_: max(trial.judged[map_]))
+    assert trial.chosen.way == trial.chosen.guide == best
+    assert trial.is_clearly_better
+
+
+@pytest.mark.parametrize(
+    ("n_map", "n_embedder", "expected"), [(50, 50, False), (51, 50, False), (60, 60, True)]
+)
+def test_what_is_hardly_better_than_the_features_is_not_clearly_so(n_map, n_embedder, expected):
+    found = {"linear": (50, n_map), "landmarks": (50, 50), "embedder": (50, n_embedder)}
+    assert judged_trial("mlp", found, (50, n_map)).is_clearly_better is expected
+
+
+# ---- what is learnt in the end ----
+
+
+def test_what_was_chosen_is_learnt_again_from_all_statements_for_the_chosen_rounds():
+    _, many = few_and_many()
+    ways = watched_ways()
+    trial = a_trial(ways, [many])
+    n_tried = len(ways.seen)
+    learnt = trial.learn()
+    ((way, statements, judge, n_rounds, rows, found),) = ways.seen[n_tried:]
+    assert found is learnt
+    assert way == trial.chosen.way
+    assert statements is PAIRS
+    assert judge is rows is None
+    assert n_rounds == trial.chosen.n_rounds == trial.looks[way].choose_round()
+
+
+def test_an_embedder_is_learnt_again_from_all_statements_and_items_and_its_guide_before(
+    monkeypatch,
+):
+    _, many = few_and_many()
+    ways = watched_ways()
+    trial = a_trial(ways, [many], apart=many)
+    monkeypatch.setattr(Trial, "_way", "embedder")
+    n_tried = len(ways.seen)
+    learnt = trial.learn()
+    guided, found = ways.seen[n_tried:]
+    assert (guided[0], found[0]) == (trial.chosen.guide, "embedder")
+    for seen, n_rounds in ((guided, trial.chosen.n_guiding), (found, trial.chosen.n_rounds)):
+        assert seen[1] is PAIRS
+        assert seen[2] is seen[4] is None
+        assert seen[3] == n_rounds
+    assert found[5] is learnt
+    np.testing.assert_array_equal(ways.near, guided[5].points)
+
+
+@pytest.mark.parametrize("way", ["linear", "landmarks", "embedder"])
+def test_what_was_learnt_from_nearly_all_statements_is_not_learnt_again(way, monkeypatch):
+    few, _ = few_and_many()
+    ways = watched_ways()
+    trial = a_trial(ways, [few], apart=few)
+    monkeypatch.setattr(Trial, "_way", way)
+    n_tried = len(ways.seen)
+    learnt = trial.learn()
+    assert len(ways.seen) == n_tried
+    assert learnt is next(seen[5] for seen in ways.seen if seen[0] == way)
+    assert trial.chosen.n_rounds == trial.looks[way].best_round
+    judged = trial.judged[way]
+    assert judged[trial.chosen.n_rounds] == max(judged)
+
+
+def test_the_round_that_is_told_is_the_one_that_was_learnt_when_several_judged():
+    """Each fold keeps more than nine tenths, so that a map is not learnt again."""
+    folds = [a_fold(np.arange(8 * k, 8 * k + 14)) for k in range(5)]
+    ways = watched_ways()
+    trial = a_trial(ways, folds)
+    found = trial.learn()
+    chosen = trial.chosen
+    statements = PAIRS if ways.seen[-1][1] is PAIRS else folds[-1].kept
+    expected = some_ways().by_map(chosen.way, statements, n_rounds=chosen.n_rounds)
+    np.testing.assert_allclose(found.points, expected.points, atol=0.01)
