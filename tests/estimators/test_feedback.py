@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from little_problems import (
     OwnNetwork,
     Rows,
@@ -20,6 +21,7 @@ from little_problems import (
 )
 from scipy import sparse
 from scipy.spatial.distance import pdist
+from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
 from sklearn.metrics import roc_auc_score
@@ -31,6 +33,7 @@ from torch import nn
 from twofold import LabelRelation, MetricLearner, PairRelation, TripletRelation, load
 from twofold._core.warnings import RelationWarning
 from twofold.estimators import _metric_learner as metric_learner_module
+from twofold.estimators._ways import MAPS, Ways
 
 LOUD, LOUD_Y = beside_loud_noise(120)
 OTHER_LOUD, OTHER_LOUD_Y = beside_loud_noise(120, seed=1)
@@ -60,6 +63,13 @@ def as_images(X):
     return (128 + 50 * X).clip(0, 255).astype(np.uint8).reshape(-1, 1, 2, 2)
 
 
+def seeded(network: type[nn.Module], *sizes: int) -> nn.Module:
+    """Return a user's network that is always the same."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return network(*sizes)
+
+
 def a_learner(**parameters) -> MetricLearner:
     return MetricLearner(**{"random_state": 0, "device": "cpu", **parameters})
 
@@ -71,12 +81,17 @@ def found_by(learner: MetricLearner) -> str:
 # ---- what is learnt, and what is not ----
 
 
-@pytest.mark.parametrize("embedder", ["mlp", Ridge()])
-def test_weighing_loud_columns_down_takes_a_linear_map(embedder):
+@pytest.mark.parametrize(
+    ("embedder", "ways"),
+    [("mlp", MAPS), (DummyRegressor(), MAPS), (Ridge(), ("embedder",))],
+    ids=["mlp", "one_that_learns_nothing", "as_good_a_one_that_was_brought"],
+)
+def test_weighing_loud_columns_down_takes_a_map(embedder, ways):
     learner = a_learner(embedder=embedder, feedback=8, max_epochs=16).fit(LOUD, relation=LOUD_PAIRS)
     assert raw_auroc(OTHER_LOUD, OTHER_LOUD_PAIRS) < 0.65
     assert learner.score(OTHER_LOUD, relation=OTHER_LOUD_PAIRS) > 0.98
-    assert found_by(learner) == "linear"
+    assert max(learner.history_["feedback"]["judged"]["linear"]) > 0.98
+    assert found_by(learner) in ways
 
 
 @pytest.fixture(scope="module")
@@ -90,12 +105,12 @@ def network() -> tuple[MetricLearner, list, np.ndarray]:
         seen.append((epoch.number, epoch.n_epochs))
         last = epoch.embed(XOR)
 
-    learner = a_learner(callback=watch).fit(XOR, relation=XOR_PAIRS)
+    learner = a_learner(embedder="mnist", callback=watch).fit(XOR, relation=XOR_PAIRS)
     assert found_by(learner) == "embedder"
     return learner, seen, last
 
 
-def test_what_no_linear_map_parts_takes_a_network(network):
+def test_what_no_linear_map_parts_is_parted_by_a_network_that_was_asked_for(network):
     learner, *_ = network
     judged = learner.history_["feedback"]["judged"]
     assert max(judged["linear"]) < 0.9 < 0.98 < max(judged["embedder"])
@@ -103,10 +118,17 @@ def test_what_no_linear_map_parts_takes_a_network(network):
     assert learner.score(OTHER_XOR, relation=OTHER_XOR_PAIRS) > 0.98
 
 
+@pytest.mark.parametrize("embedder", ["mlp", Ridge()])
+def test_what_no_linear_map_parts_is_parted_by_landmarks(embedder):
+    learner = a_learner(embedder=embedder).fit(XOR, relation=XOR_PAIRS)
+    assert found_by(learner) == "landmarks"
+    assert learner.score(OTHER_XOR, relation=OTHER_XOR_PAIRS) > 0.98
+
+
 def test_a_linear_map_is_not_enough_there():
-    learner = a_learner(embedder=Ridge()).fit(XOR, relation=XOR_PAIRS)
-    assert found_by(learner) == "linear"
-    assert learner.score(OTHER_XOR, relation=OTHER_XOR_PAIRS) < 0.9
+    judged = a_learner(embedder=Ridge()).fit(XOR, relation=XOR_PAIRS).history_["feedback"]["judged"]
+    assert max(judged["linear"]) < 0.9
+    assert max(judged["embedder"]) < 0.9
 
 
 def test_two_phases_alone_learn_less_from_few_pairs():
@@ -118,7 +140,7 @@ def test_two_phases_alone_learn_less_from_few_pairs():
 
 def test_features_that_nothing_beats_are_returned_with_a_warning():
     X, y = three_blobs(120)
-    with pytest.warns(RelationWarning, match=r"Nothing learnt orders the 29 .* \(1\.0000\), so"):
+    with pytest.warns(RelationWarning, match=r"Nothing learnt orders the 146 .* \(1\.0000\), so"):
         learner = a_learner(feedback=4, max_epochs=4).fit(X, relation=pairs_within(y, 150))
     assert found_by(learner) == "raw"
     assert learner.history_["feedback"]["round"] == 0
@@ -309,18 +331,36 @@ def test_a_transitive_relation_takes_it_without_being_gauged(monkeypatch):
     assert "feedback" in learner.history_
 
 
+def with_quiet_columns(n_features: int) -> np.ndarray:
+    """Return the loud problem beside columns of hardly any noise."""
+    rng = np.random.default_rng(0)
+    return np.column_stack([LOUD, rng.normal(size=(120, n_features - 5)) / 99])
+
+
 @pytest.mark.parametrize(
-    ("n_features", "dim", "expected"), [(5, "auto", 5), (300, "auto", 256), (5, 3, 3), (5, 9, 9)]
+    ("n_features", "dim", "expected"),
+    [(5, "auto", 5), (64, "auto", 64), (300, "auto", 64), (300, 99, 99), (5, 3, 3), (5, 9, 9)],
 )
-def test_the_embedding_has_as_many_components_as_features_up_to_256(n_features, dim, expected):
-    X = np.column_stack([LOUD, np.random.default_rng(0).normal(size=(120, n_features - 5)) / 99])
-    learner = a_learner(dim=dim, embedder=Ridge(), feedback=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RelationWarning)
-        learner.fit(X, relation=LOUD_PAIRS)
+def test_the_embedding_has_as_many_components_as_features_that_tell(n_features, dim, expected):
+    X = with_quiet_columns(n_features)
+    learner = a_learner(dim=dim, embedder=Ridge(), feedback=1).fit(X, relation=LOUD_PAIRS)
+    assert found_by(learner) != "raw"
     assert learner.dim_ == expected
     assert learner.transform(X).shape == (120, expected)
     assert learner.targets_.shape == (120, expected)
+
+
+@pytest.mark.parametrize(
+    ("n_features", "dim", "expected"), [(5, "auto", 5), (100, "auto", 100), (300, "auto", 256)]
+)
+@pytest.mark.parametrize("embedder", ["mlp", Ridge()])
+def test_features_as_they_are_have_all_components_up_to_256(n_features, dim, expected, embedder):
+    X = with_quiet_columns(n_features)
+    learner = a_learner(dim=dim, embedder=embedder)
+    with pytest.warns(RelationWarning, match="too few"):
+        learner.fit(X, relation=pairs_within(LOUD_Y, 20))
+    assert learner.dim_ == expected
+    assert learner.transform(X).shape == learner.targets_.shape == (120, expected)
 
 
 # ---- rounds ----
@@ -332,7 +372,7 @@ def test_so_many_rounds_of_a_network_share_the_epochs():
     learner.fit(LOUD, relation=LOUD_PAIRS)
     judged = learner.history_["feedback"]["judged"]
     assert len(judged["embedder"]) == 4
-    assert judged["embedder"][0] == judged["linear"][0]
+    assert judged["linear"][0] == judged["landmarks"][0]  # others judge the embedder
     assert [epoch.number for epoch in seen[:9]] == list(range(1, 10))
     assert {epoch.n_epochs for epoch in seen} == {9}
 
@@ -377,38 +417,45 @@ def test_the_share_that_chooses_can_be_given(share, monkeypatch):
     monkeypatch.setattr(PairRelation, "split", watched)
     learner = a_learner(embedder=Ridge(), validation_fraction=share)
     learner.fit(LOUD, relation=LOUD_PAIRS)
-    ((n_out, n_stated),) = seen  # of distinct pairs, and some are stated twice
-    assert n_stated == len(LOUD_PAIRS)
-    assert n_out == pytest.approx(share * n_stated, abs=1.5)
+    *of_maps, (n_out, n_stated) = seen  # of distinct pairs, and some are stated twice
+    assert of_maps == [(pytest.approx(share * n_stated, abs=1.5), len(LOUD_PAIRS))] * 5
+    # The embedder is judged on half of the items at most.
+    n_most = min(share * n_stated, LOUD_PAIRS.linked.sum() / 4)
+    assert (n_out, n_stated) == (pytest.approx(n_most, abs=1.5), len(LOUD_PAIRS))
 
 
-def test_no_statement_held_out_is_learnt_from_while_ways_are_tried(monkeypatch):
-    from twofold.estimators import _feedback as feedback_module
+@pytest.mark.parametrize("problem", ["loud", "xor"])
+def test_no_statement_held_out_is_learnt_from_while_ways_are_tried(problem, monkeypatch):
+    X, relation = (LOUD, LOUD_PAIRS) if problem == "loud" else (XOR, XOR_PAIRS)
+    tried, learnt = [], []
 
-    asked, judges = [], []
+    def watch(name):
+        learn = getattr(Ways, name)
 
-    class Watched(feedback_module.Judge):
-        def __init__(self, relation, metric):
-            super().__init__(relation, metric)
-            judges.append(relation)
+        def watched(self, first, statements, judge=None, *rest, **named):
+            if judge is None:
+                learnt.append(statements)
+            else:
+                tried.append((statements, judge._judge.relation))
+            return learn(self, first, statements, judge, *rest, **named)
 
-    def watched(relation, *rest):
-        asked.append(relation)
-        return ask_of(relation, *rest)
+        monkeypatch.setattr(Ways, name, watched)
 
-    ask_of = feedback_module.ask_of
-    monkeypatch.setattr(feedback_module, "Judge", Watched)
-    monkeypatch.setattr(feedback_module, "ask_of", watched)
-    a_learner(embedder=Ridge()).fit(LOUD, relation=LOUD_PAIRS)
+    watch("by_map")
+    watch("by_embedder")
+    a_learner(embedder=Ridge()).fit(X, relation=relation)
 
     def stated(relation):
         return {frozenset(pair) for pair in zip(relation.left, relation.right, strict=True)}
 
-    held_out = stated(judges[0])
-    assert not held_out & stated(asked[0])
-    assert not held_out & stated(asked[1])
-    every = stated(LOUD_PAIRS.take(LOUD_PAIRS.linked))
-    assert held_out | stated(asked[0]) == every == stated(asked[-1])
+    every = stated(relation.take(relation.linked))
+    assert len(tried) > 2
+    for statements, held_out in tried:
+        assert not stated(held_out) & stated(statements)
+        assert stated(held_out) | stated(statements) == every
+    assert learnt
+    for statements in learnt:
+        assert stated(statements) == every
 
 
 def test_a_callback_that_returns_true_stops_a_network():
@@ -419,9 +466,9 @@ def test_a_callback_that_returns_true_stops_a_network():
         return epoch.number == 2
 
     learner = a_learner(callback=stop).fit(LOUD, relation=LOUD_PAIRS)
-    assert seen == [1, 2]  # the linear map is better than two epochs
+    assert seen == [1, 2]  # a map is better than two epochs
     assert len(learner.history_["feedback"]["judged"]["embedder"]) == 2
-    assert found_by(learner) == "linear"
+    assert found_by(learner) in MAPS
 
 
 @pytest.mark.parametrize(
@@ -487,16 +534,16 @@ def test_a_regressor_learns_to_change_the_features(embedder):
 
 
 def test_a_users_network_learns_from_pairs_and_is_left_as_it_was():
-    own = OwnNetwork(4, 4)
+    own = seeded(OwnNetwork, 4, 4)
     before = {name: tensor.clone() for name, tensor in own.state_dict().items()}
-    learner = a_learner(embedder=own, learning_rate=0.03).fit(XOR, relation=XOR_PAIRS)
+    learner = a_learner(embedder=own, learning_rate=0.1).fit(XOR, relation=XOR_PAIRS)
     assert found_by(learner) == "embedder"
     assert learner.score(OTHER_XOR, relation=OTHER_XOR_PAIRS) > 0.9
     assert all(tensor.equal(before[name]) for name, tensor in own.state_dict().items())
 
 
 def test_images_of_bytes_are_learnt_from_by_a_users_network():
-    learner = a_learner(embedder=OwnImages(), learning_rate=0.03)
+    learner = a_learner(embedder=seeded(OwnImages), learning_rate=0.1)
     learner.fit(as_images(XOR), relation=XOR_PAIRS)
     assert found_by(learner) == "embedder"
     assert learner.dim_ == 4
@@ -504,9 +551,10 @@ def test_images_of_bytes_are_learnt_from_by_a_users_network():
 
 
 def test_images_are_mirrored_in_training_if_asked():
-    learner = a_learner(embedder=OwnImages(), flips=True, feedback=2, max_epochs=4)
-    plain = a_learner(embedder=OwnImages(), feedback=2, max_epochs=4)
-    found = [one.fit(as_images(XOR), relation=XOR_PAIRS) for one in (learner, plain)]
+    own = seeded(OwnImages)
+    common = {"embedder": own, "feedback": 4, "max_epochs": 40, "learning_rate": 0.1}
+    learners = a_learner(flips=True, **common), a_learner(**common)
+    found = [one.fit(as_images(XOR), relation=XOR_PAIRS) for one in learners]
     judged = [one.history_["feedback"]["judged"]["embedder"] for one in found]
     assert judged[0] != judged[1]
 
@@ -549,20 +597,31 @@ KINDS = {
     "raw_regressor": (Ridge(), LOUD, pairs_within(LOUD_Y, 20)),
     "raw_own": (OwnNetwork(5, 5), LOUD, pairs_within(LOUD_Y, 20)),
     "linear": ("mlp", LOUD, LOUD_PAIRS),
-    "linear_regressor": (Ridge(), LOUD, LOUD_PAIRS),
+    "linear_regressor": (DummyRegressor(), LOUD, LOUD_PAIRS),
+    "landmarks": ("mlp", XOR, XOR_PAIRS),
+    "landmarks_images": ("mnist", as_images(XOR), XOR_PAIRS),
+    "landmarks_regressor": (DummyRegressor(), XOR, XOR_PAIRS),
+    "landmarks_own": (nn.Linear(4, 4), XOR, XOR_PAIRS),
     "network": ("mnist", XOR, XOR_PAIRS),
-    "own": (OwnNetwork(4, 4), XOR, XOR_PAIRS),
-    "own_images": (OwnImages(), as_images(XOR), XOR_PAIRS),
+    "own": (seeded(OwnNetwork, 4, 4), XOR, XOR_PAIRS),
+    "own_images": (seeded(OwnImages), as_images(XOR), XOR_PAIRS),
+    "ridge": (Ridge(), LOUD, LOUD_PAIRS),
     "regressor": (KNeighborsRegressor(3), XOR, XOR_PAIRS),
     "forest": (RandomForestRegressor(5, max_depth=4, random_state=0), XOR, XOR_PAIRS),
 }
-WAYS = dict.fromkeys(KINDS, "embedder") | {
-    "raw": "raw",
-    "raw_regressor": "raw",
-    "raw_own": "raw",
-    "linear": "linear",
-    "linear_regressor": "linear",
+FRESH = {
+    "raw_own": lambda: OwnNetwork(5, 5),
+    "landmarks_own": lambda: nn.Linear(4, 4),
+    "own": lambda: OwnNetwork(4, 4),
+    "own_images": OwnImages,
 }
+"""A user's networks, which are passed again when a model is opened."""
+
+
+def way_of(kind: str) -> str:
+    """Return what is chosen, which is what most kinds are called."""
+    first = kind.partition("_")[0]
+    return first if first in ("raw", *MAPS) else "embedder"
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -574,12 +633,14 @@ def result(request) -> tuple[str, MetricLearner, np.ndarray]:
     if isinstance(embedder, str | nn.Module):
         learner.set_params(feedback=30, max_epochs=30)
     if isinstance(embedder, nn.Module):
-        learner.set_params(learning_rate=0.06)
+        learner.set_params(learning_rate=0.1)
+    if kind == "landmarks_images":
+        learner.set_params(feedback=1, max_epochs=1)  # too little for the network
     with warnings.catch_warnings():
-        if WAYS[kind] == "raw":
+        if way_of(kind) == "raw":
             warnings.simplefilter("ignore", RelationWarning)
         learner.fit(X, relation=relation)
-    assert found_by(learner) == WAYS[kind]
+    assert found_by(learner) == way_of(kind)
     return kind, learner, X
 
 
@@ -587,8 +648,8 @@ def test_a_model_is_equal_to_the_bit_after_a_round_trip(result, tmp_path):
     kind, learner, X = result
     folder = learner.save(tmp_path / "model")
     rest = {}
-    if isinstance(learner.embedder, nn.Module):
-        rest["embedder"] = type(learner.embedder)(*((4, 4) if kind == "own" else ()))
+    if kind in FRESH:
+        rest["embedder"] = FRESH[kind]()
     if kind in ("regressor", "forest"):
         with pytest.raises(ValueError, match="not trusted by themselves") as refusal:
             load(folder)
@@ -612,7 +673,7 @@ def test_a_pickled_learner_gives_equal_outputs(result):
 
 def test_a_saved_model_is_saved_again(result, tmp_path):
     kind, learner, X = result
-    if kind in ("own", "own_images", "raw_own", "regressor", "forest"):
+    if kind in FRESH or kind in ("regressor", "forest"):
         pytest.skip("needs the user's own, as the round trip shows")
     once = load(learner.save(tmp_path / "once"), device="cpu")
     twice = load(once.save(tmp_path / "twice"), device="cpu")
@@ -627,9 +688,9 @@ def test_what_was_learnt_is_told(result):
     if told["way"] == "raw":
         assert told["judged"] == {}
     else:
-        assert list(told["judged"]) == ["linear", "embedder"]
-        assert len(told["judged"]["linear"]) == 41
-        assert len({judged[0] for judged in told["judged"].values()}) == 1
+        assert list(told["judged"]) == ["linear", "landmarks", "embedder"]
+        assert len(told["judged"]["linear"]) == len(told["judged"]["landmarks"]) == 31
+        assert told["judged"]["linear"][0] == told["judged"]["landmarks"][0]
     n_epochs = told["round"] if kind in ("network", "own", "own_images") else 0
     assert len(learner.history_["regression"]) == n_epochs
     assert set(learner.timing_) == {"targets", "regression"}

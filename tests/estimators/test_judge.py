@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from little_problems import beside_loud_noise, pairs_within, triplets_within
+from little_trials import looks_at, right_of
 from sklearn.metrics import roc_auc_score
 
 from twofold import PairRelation, TripletRelation
@@ -166,26 +167,6 @@ def test_statements_drawn_again_and_again_vary_by_the_error():
 
 
 # ---- which round, and which way ----
-
-
-class Given:
-    """Takes what each statement is right against for points, so that a look sees just that."""
-
-    def placements(self, seen):
-        return seen
-
-
-def looks_at(*seen) -> Looks:
-    """Return looks that saw, one after the other, these placements of one kind."""
-    looks = Looks(Given())
-    for one in seen:
-        looks([np.asarray(one, dtype=float)])
-    return looks
-
-
-def right_of(n_right: int, n_statements: int = 100) -> np.ndarray:
-    """Return the placements of statements of which the first are right."""
-    return (np.arange(n_statements) < n_right).astype(float)
 
 
 @pytest.mark.parametrize("n_right", [[50, 90, 90, 90], [90, 90, 90, 90], [100, 100, 100, 100]])

@@ -7,8 +7,9 @@ import pytest
 from little_problems import beside_loud_noise, pairs_within, triplets_within
 
 from twofold import PairRelation, TripletRelation
+from twofold.estimators import _moving_targets as moving_targets_module
 from twofold.estimators._judge import Judge, Looks
-from twofold.estimators._moving_targets import MovingTargets, ask_of
+from twofold.estimators._moving_targets import MARGIN_OF_TRIPLETS, MovingTargets, ask_of
 
 X, Y = beside_loud_noise()
 POINTS = X / np.sqrt((X**2).sum(axis=1).mean())
@@ -41,17 +42,53 @@ def test_grades_up_to_one_half_count_as_unalike():
     assert asked.margin == pytest.approx(np.median(gaps(POINTS, left, right)[2:]), rel=1e-5)
 
 
-def test_far_enough_of_triplets_is_a_squared_distance():
+def margin_at(asked: MovingTargets, points, monkeypatch) -> float:
+    """Return how far apart phase 1 is told is far enough."""
+    seen = []
+    solve_targets = moving_targets_module.solve_targets
+
+    def watched(*given, margin, **rest):
+        seen.append(margin)
+        return solve_targets(*given, margin=margin, **rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(moving_targets_module, "solve_targets", watched)
+        asked.near(points, an_rng())
+    return seen[0]
+
+
+@pytest.mark.parametrize("margin", [1.0, 1.3, 2.0])
+def test_far_enough_of_triplets_is_a_squared_distance_of_the_points_as_they_move(
+    margin, monkeypatch
+):
     relation = triplets_within(Y)
-    asked = ask_of(relation, POINTS, "contrastive", 2.0, "cpu")
-    usual = np.median(gaps(POINTS, relation.anchor, relation.negative) ** 2)
-    assert asked.margin == pytest.approx(2 * usual, rel=1e-5)
+    asked = ask_of(relation, POINTS, "contrastive", margin, "cpu")
+    for points in (POINTS, 3 * POINTS, POINTS[:, :2]):
+        usual = np.median(gaps(points, relation.anchor, relation.negative) ** 2)
+        found = margin_at(asked, points, monkeypatch)
+        assert found == pytest.approx(MARGIN_OF_TRIPLETS * margin * usual, rel=1e-4)
+
+
+def test_far_enough_of_pairs_stays_what_it_was_at_the_start(monkeypatch):
+    asked = ask_of(pairs_within(Y), POINTS, "contrastive", 1.3, "cpu")
+    for points in (POINTS, 3 * POINTS):
+        assert margin_at(asked, points, monkeypatch) == asked.margin
+
+
+def test_triplets_of_points_twice_as_far_apart_ask_for_twice_as_much():
+    asked = ask_of(triplets_within(Y), POINTS, "contrastive", 1.3, "cpu")
+    moved, moved_twice = (asked.near(k * POINTS, an_rng()) - k * POINTS for k in (1, 2))
+    lengths = [np.sqrt(np.mean(one**2)) for one in (moved, moved_twice)]
+    assert lengths[1] == pytest.approx(2 * lengths[0], rel=0.2)
 
 
 @pytest.mark.parametrize("kind", ["pairs", "triplets"])
-def test_points_that_all_coincide_are_asked_to_part_by_one(kind):
+def test_points_that_all_coincide_are_asked_to_part_by_one(kind, monkeypatch):
     relation = pairs_within(Y) if kind == "pairs" else triplets_within(Y)
-    assert ask_of(relation, np.zeros((60, 3), np.float32), "contrastive", 1.3, "cpu").margin == 1.3
+    zeros = np.zeros((60, 3), np.float32)
+    asked = ask_of(relation, zeros, "contrastive", 1.3, "cpu")
+    expected = 1.3 if kind == "pairs" else MARGIN_OF_TRIPLETS * 1.3
+    assert margin_at(asked, zeros, monkeypatch) == pytest.approx(expected)
 
 
 def test_both_kinds_count_alike_however_many_there_are():

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 import safetensors.torch
 import torch
-from little_problems import FAST, OwnNetwork, three_blobs
+from little_problems import FAST, OwnNetwork, exclusive_or, pairs_within, three_blobs
+from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -118,6 +119,55 @@ def test_another_network_than_the_users_is_refused(tmp_path):
     folder = MetricLearner(embedder=OwnNetwork(), **FAST).fit(X, Y).save(tmp_path / "model")
     with pytest.raises(ValueError, match="The weights are not those of this network"):
         load(folder, embedder=OwnNetwork(n_features=6))
+
+
+# ---- maps that were learnt by feedback ----
+
+XOR, XOR_Y = exclusive_or()
+XOR_PAIRS = pairs_within(XOR_Y, 300)
+
+
+def around_landmarks(embedder, X=XOR, **rest) -> MetricLearner:
+    """Return a learner that landmarks were chosen for, whatever it was given to train."""
+    learner = MetricLearner(embedder=embedder, feedback=1, **{**FAST, "max_epochs": 1}, **rest)
+    learner.fit(X, relation=XOR_PAIRS)
+    assert learner.history_["feedback"]["way"] == "landmarks"
+    return learner
+
+
+@pytest.mark.parametrize("embedder", ["mlp", "mnist", Ridge(), DummyRegressor()])
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame])
+def test_landmarks_are_equal_to_the_bit_after_a_round_trip(embedder, kind, tmp_path):
+    features = kind(XOR)
+    if kind is pd.DataFrame:
+        features.columns = list("abcd")
+    learner = around_landmarks(embedder, features)
+    learner.calibrate_threshold(features, XOR_PAIRS)
+    again = load(learner.save(tmp_path / "model"), device="cpu")
+    assert again.transform(features).tobytes() == learner.transform(features).tobytes()
+    assert again.score(features, relation=XOR_PAIRS) == learner.score(features, relation=XOR_PAIRS)
+    assert again.threshold_ == learner.threshold_
+    assert (again.metric_, again.dim_) == (learner.metric_, 4)
+    twice = load(again.save(tmp_path / "copy"), device="cpu")
+    assert twice.transform(features).tobytes() == learner.transform(features).tobytes()
+
+
+def test_landmarks_need_no_code_of_a_user_s_network(tmp_path):
+    learner = around_landmarks(OwnNetwork(4, 4))
+    folder = learner.save(tmp_path / "model")
+    for given in (None, OwnNetwork(4, 4)):
+        again = load(folder, embedder=given, device="cpu")
+        assert again.transform(XOR).tobytes() == learner.transform(XOR).tobytes()
+
+
+def test_the_weights_of_landmarks_are_those_that_were_fitted(tmp_path):
+    learner = around_landmarks("mlp")
+    folder = learner.save(tmp_path / "model")
+    saved = safetensors.torch.load_file(folder / "weights.safetensors")
+    fitted = learner.embedder_.network.state_dict()
+    assert saved.keys() == fitted.keys()
+    assert {"landmarks", "heights", "width", "turn"} < saved.keys()
+    assert all(saved[name].equal(fitted[name]) for name in saved)
 
 
 def test_parameters_threshold_and_names_are_kept(tmp_path):

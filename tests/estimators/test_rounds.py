@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from little_problems import OwnNetwork, beside_loud_noise, exclusive_or, pairs_within
+from little_trials import a_setting
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -23,37 +24,11 @@ from twofold.estimators._rounds import (
     refresh_network,
     regressor_rounds,
 )
-from twofold.regression import (
-    TrainingConfig,
-    fit_raw_map,
-    landmark_basis,
-    linear_basis,
-    open_features,
-)
+from twofold.regression import landmark_basis, linear_basis
 from twofold.regression._landmarks import LINEAR_RIDGE
 
 X, Y = beside_loud_noise()
 RELATION = pairs_within(Y)
-
-
-def a_setting(embedder="mlp", features=X, items=None, dim: int = 5, **rest) -> Setting:
-    """Return what the rounds learn from, over all items or some."""
-    opened = open_features(features, "cpu")
-    raw = fit_raw_map(opened, dim)
-    items = np.arange(len(features)) if items is None else items
-    return Setting(
-        embedder=embedder,
-        X=features,
-        features=opened,
-        shape=features.shape[1:],
-        items=items,
-        raw=raw,
-        start=raw.points(opened, items),
-        as_they_are=fit_raw_map(opened),
-        config=TrainingConfig(max_epochs=6, batch_size=64, learning_rate=2e-3),
-        max_epochs=6,
-        **rest,
-    )
 
 
 def a_lesson(setting: Setting, relation=RELATION, margin: float = 1.3, **rest) -> Lesson:

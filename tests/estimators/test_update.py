@@ -8,8 +8,10 @@ from little_problems import exclusive_or
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
 
 from twofold import LabelRelation, MetricLearner, PairRelation, TripletRelation, load
+from twofold._core.warnings import RelationWarning
 
 X, labels = exclusive_or(200)
 PAIRS = LabelRelation(labels).sample_pairs(2, 2, random_state=0)
@@ -23,18 +25,64 @@ def fitted(relation: PairRelation | TripletRelation = PAIRS, rows: object = X, *
 def test_ten_batches_are_as_good_as_a_fit_from_scratch():
     features, classes = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(features))
-    train, test = order[:1300], order[1300:]
+    train, test = order[:300], order[300:]
     pool = LabelRelation(classes[train]).sample_pairs(1, 1, random_state=0)
-    pool = pool.take_pairs(np.random.default_rng(1).permutation(pool.n_pairs)[:1200])
-    learner = fitted(pool.take_pairs(np.arange(1000)), features[train])
-    for first in range(1000, 1200, 20):
-        learner.update(pool.take_pairs(np.arange(first, first + 20)))
+    pool = pool.take_pairs(np.random.default_rng(1).permutation(pool.n_pairs)[:300])
+    learner = fitted(pool.take_pairs(np.arange(250)), features[train])
+    for first in range(250, 300, 5):
+        learner.update(pool.take_pairs(np.arange(first, first + 5)))
     scratch = fitted(pool, features[train]).score(features[test], classes[test])
     assert learner.score(features[test], classes[test]) > scratch - 0.005
 
 
-def test_an_update_changes_what_it_speaks_of():
-    learner = fitted()
+@pytest.fixture(scope="module")
+def unchanged() -> MetricLearner:
+    """One fit for all that leave it as it is."""
+    return fitted()
+
+
+def found_by(learner: MetricLearner) -> str:
+    return learner.history_["feedback"]["way"]
+
+
+@pytest.mark.parametrize("embedder", ["mnist", KNeighborsRegressor(3)])
+def test_an_embedder_goes_on_and_is_as_good_as_one_from_scratch(embedder):
+    unseen, classes = exclusive_or(200, seed=1)
+    learner = fitted(PAIRS.take_pairs(np.arange(0, 800, 2)), embedder=embedder)
+    assert found_by(learner) == "embedder"
+    judged = learner.history_["feedback"]["judged"]
+    for first in (1, 3, 5, 7):
+        learner.update(PAIRS.take_pairs(np.arange(first, 800, 8)))
+    assert found_by(learner) == "embedder"
+    assert learner.history_["feedback"]["judged"] == judged  # nothing is held out
+    scratch = fitted(embedder=embedder).score(unseen, classes)
+    assert learner.score(unseen, classes) > scratch - 0.01
+
+
+@pytest.mark.parametrize("embedder", ["mlp", Ridge()])
+def test_a_map_is_chosen_anew_without_the_embedder(embedder):
+    learner = fitted(PAIRS.take_pairs(np.arange(0, 800, 2)), embedder=embedder)
+    assert found_by(learner) == "landmarks"
+    learner.update(PAIRS.take_pairs(np.arange(1, 800, 2)))
+    assert found_by(learner) == "landmarks"
+    assert list(learner.history_["feedback"]["judged"]) == ["linear", "landmarks"]
+    assert learner.score(X, labels) > 0.98
+
+
+@pytest.mark.parametrize("embedder", ["mlp", Ridge()])
+def test_features_as_they_are_give_way_when_statements_suffice(embedder):
+    few = PAIRS.take_pairs(np.arange(0, 800, 50))
+    with pytest.warns(RelationWarning, match="too few"):
+        learner = fitted(few, embedder=embedder)
+    assert found_by(learner) == "raw"
+    learner.update(PAIRS)
+    assert found_by(learner) == "landmarks"
+    assert learner.score(X, labels) > 0.98
+
+
+@pytest.mark.parametrize("embedder", ["mlp", "mnist", Ridge(), KNeighborsRegressor(3)])
+def test_an_update_changes_what_it_speaks_of(embedder):
+    learner = fitted(embedder=embedder)
     left, right = 0, int(np.flatnonzero(labels == labels[0])[5])
     before = learner.pair_distance(X[[left]], X[[right]])[0]
     statement = PairRelation([left], [right], [0], len(X), weight=[200.0])
@@ -105,9 +153,8 @@ def test_the_same_updates_give_the_same_bytes():
 
 
 @pytest.mark.parametrize("give", [lambda learner, _: pickle.loads(pickle.dumps(learner)), None])
-def test_a_model_from_a_file_has_nothing_to_go_on_from(give, tmp_path):
-    learner = fitted()
-    opened = give(learner, tmp_path) if give else load(learner.save(tmp_path / "model"))
+def test_a_model_from_a_file_has_nothing_to_go_on_from(give, unchanged, tmp_path):
+    opened = give(unchanged, tmp_path) if give else load(unchanged.save(tmp_path / "model"))
     with pytest.raises(ValueError, match="opened from a file"):
         opened.update(PAIRS)
 
@@ -133,9 +180,9 @@ def test_labels_are_fitted_again_instead():
         ),
     ],
 )
-def test_what_cannot_be_taken_in_is_refused_and_changes_nothing(given, error, match):
-    learner = fitted()
-    before = learner.transform(X).tobytes()
+def test_what_cannot_be_taken_in_is_refused_and_changes_nothing(given, error, match, unchanged):
+    before = unchanged.transform(X).tobytes()
     with pytest.raises(error, match=match):
-        learner.update(**given)
-    assert learner.transform(X).tobytes() == before
+        unchanged.update(**given)
+    assert unchanged.transform(X).tobytes() == before
+    assert unchanged._learnt_from[1] is PAIRS

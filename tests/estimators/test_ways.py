@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from little_problems import beside_loud_noise, pairs_within, triplets_within
+from little_trials import a_setting, looks_at, right_of
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
-from test_judge import looks_at, right_of
-from test_rounds import a_setting
 from torch import nn
 
 from twofold import PairRelation
@@ -22,9 +21,9 @@ X, Y = beside_loud_noise(80)
 PAIRS = pairs_within(Y, 160)
 
 
-def some_ways(embedder="mlp", features=X, loss="contrastive", is_triplets=False, **rest) -> Ways:
+def some_ways(embedder="mlp", loss="contrastive", is_triplets=False, **rest) -> Ways:
     rng = np.random.default_rng(0)
-    setting = a_setting(embedder, features, n_rounds=2, **rest)
+    setting = a_setting(embedder, X, n_rounds=2, **rest)
     return Ways(setting, loss, 1.0, rng, is_triplets)
 
 
@@ -62,8 +61,11 @@ class Watched(Ways):
         return learnt
 
 
-def watched_ways(embedder=KNeighborsRegressor(3), features=X) -> Watched:
-    setting = a_setting(embedder, features, n_rounds=2)
+NEIGHBOURS = KNeighborsRegressor(3)
+
+
+def watched_ways(embedder=NEIGHBOURS) -> Watched:
+    setting = a_setting(embedder, X, n_rounds=2)
     return Watched(setting, "contrastive", 1.0, np.random.default_rng(0), False)
 
 
@@ -395,12 +397,14 @@ def test_what_was_learnt_from_nearly_all_statements_is_not_learnt_again(way, mon
 
 
 def test_the_round_that_is_told_is_the_one_that_was_learnt_when_several_judged():
-    """Each fold keeps more than nine tenths, so that a map is not learnt again."""
-    folds = [a_fold(np.arange(8 * k, 8 * k + 14)) for k in range(5)]
+    """Each fold keeps more than nine tenths of the statements; the last judge is contrary."""
+    folds = [a_fold(np.arange(14 * k, 14 * k + 14)) for k in range(5)]
+    last = folds[-1].judge.relation
+    contrary = PairRelation(last.left, last.right, 1 - last.similar, 80)
+    folds[-1] = Fold(folds[-1].kept, Judge(contrary, "euclidean"))
     ways = watched_ways()
     trial = a_trial(ways, folds)
-    found = trial.learn()
-    chosen = trial.chosen
+    found, chosen = trial.learn(), trial.chosen
     statements = PAIRS if ways.seen[-1][1] is PAIRS else folds[-1].kept
     expected = some_ways().by_map(chosen.way, statements, n_rounds=chosen.n_rounds)
     np.testing.assert_allclose(found.points, expected.points, atol=0.01)

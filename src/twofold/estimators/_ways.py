@@ -258,6 +258,8 @@ class Trial:
         if self._beside is None:
             return self._guide
         looks = self.looks["embedder"]
+        if looks.best_round == 0:  # the features as they are
+            return self._guide
         if self._ways.setting.embedder == DEFAULT_EMBEDDER:
             return "embedder" if looks.is_better_than(self._beside) else self._guide
         return self._guide if self._beside.is_better_than(looks) else "embedder"
@@ -291,8 +293,9 @@ class Trial:
 
     @property
     def _is_learnt(self) -> bool:
-        """Whether it was learnt from nearly all statements and items when it was tried."""
-        return self._tried[self._way].is_of_nearly_all(self._statements)
+        """Whether it was learnt, to the best round, from nearly all that there is."""
+        is_one = self._way == "embedder" or len(self._folds) == 1
+        return is_one and self._tried[self._way].is_of_nearly_all(self._statements)
 
     @property
     def _guide(self) -> Map:

@@ -122,7 +122,7 @@ def embedding_similarity(
     """
     similarity = np.empty(relation.n_pairs, dtype=np.float32)
     for number, fold in enumerate(split_folds(relation, N_FOLDS, random_state), start=1):
-        points = _linear_points(features, fold.kept, random_state)
+        points = _learnt_points(features, fold.kept, random_state)
         left, right = relation.left[fold.held_out], relation.right[fold.held_out]
         found = pair_similarity(points, left, right, "euclidean")
         # Each fold has a scale of its own.
@@ -131,17 +131,17 @@ def embedding_similarity(
     return similarity
 
 
-def _linear_points(features: Any, relation: PairRelation, random_state: int) -> NDArray[np.float32]:
-    """Return the features under the linear map that statements ask for, or as they are."""
+def _learnt_points(features: Any, relation: PairRelation, random_state: int) -> NDArray[np.float32]:
+    """Return the features under the map that statements ask for, or as they are."""
     with warnings.catch_warnings():
         # Features that are best as they are are no news here.
         warnings.simplefilter("ignore", RelationWarning)
-        learner = _linear_learner(random_state).fit(features, relation=relation)
+        learner = _quick_learner(random_state).fit(features, relation=relation)
         return learner.transform(features)
 
 
-def _linear_learner(random_state: int) -> MetricLearner:
-    """A linear map is learnt in seconds, and wrong statements are far from any map."""
+def _quick_learner(random_state: int) -> MetricLearner:
+    """Maps and ridge regression are solved for in seconds; no network is trained."""
     return MetricLearner(loss="contrastive", embedder=Ridge(), random_state=random_state)
 
 
@@ -151,7 +151,7 @@ def _suggestions(
     with warnings.catch_warnings():
         # That fewer are left than were asked for is seen.
         warnings.simplefilter("ignore", RelationWarning)
-        learner = _linear_learner(random_state).fit(features, relation=relation)
+        learner = _quick_learner(random_state).fit(features, relation=relation)
         found = learner.suggest_pairs(n_suggested, random_state=random_state)
     columns = (found.left.tolist(), found.right.tolist(), found.probability.tolist())
     return tuple(Suggested(*row) for row in zip(*columns, strict=True))

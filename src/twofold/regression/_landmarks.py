@@ -140,16 +140,17 @@ def _draw_landmarks(points: Tensor, n_landmarks: int, rng: np.random.Generator) 
     distances = torch.pdist(chosen[:MEASURED])
     usual = float(distances.median()) if distances.numel() else 0.0
     width = WIDTH * usual if usual > 0 else 1.0
-    near = closeness(chosen, chosen, width).double()
+    near = closeness(chosen.double(), chosen.double(), width)
     near.diagonal().add_(JITTER)  # two landmarks may be one point
     return Landmarks(chosen, width, torch.linalg.cholesky(near).float())
 
 
 def closeness(points: Tensor, landmarks: Tensor, width: float | Tensor) -> Tensor:
     """Return how close points are to landmarks: 1 at them, 0 far away."""
-    # One way to compute it for any number of points, so that a point's does not depend on it.
-    apart = torch.cdist(points, landmarks, compute_mode="use_mm_for_euclid_dist")
-    return torch.exp_(apart.square_().div_(-2 * width * width))
+    # One way to compute it for any number of points, so that a point's does not depend on it; in
+    # double precision, since beside one that is far away all others are as good as one point.
+    apart = torch.cdist(points.double(), landmarks.double(), compute_mode="use_mm_for_euclid_dist")
+    return torch.exp_(apart.square_().div_(-2 * width * width)).to(points.dtype)
 
 
 class LandmarkMap(nn.Module):

@@ -43,7 +43,7 @@ class RegressorEmbedder:
     def predict(self, X: Any) -> NDArray[np.float32]:
         """Return the points of `X`, float32 of shape (n_items, dim)."""
         n_items = n_rows(X)
-        starts = range(0, n_items, PREDICTED_AT_ONCE)
+        starts = range(0, max(1, n_items), PREDICTED_AT_ONCE)  # of none too: it says what is wrong
         parts = [np.arange(at, min(at + PREDICTED_AT_ONCE, n_items)) for at in starts]
         return np.concatenate([self._predict(take_rows(X, part)) for part in parts])
 
