@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from little_problems import beside_loud_noise
+from little_problems import beside_loud_noise, pairs_within
+from sklearn.neighbors import KNeighborsRegressor
 
 from twofold.estimators._judge import Looks
 from twofold.estimators._rounds import Setting
+from twofold.estimators._ways import Ways
 from twofold.regression import TrainingConfig, fit_raw_map, open_features
 
 LOUD, _ = beside_loud_noise()
+X, Y = beside_loud_noise(80)
+PAIRS = pairs_within(Y, 160)
 
 
 def a_setting(embedder="mlp", features=LOUD, items=None, dim: int = 5, **rest) -> Setting:
@@ -50,3 +54,36 @@ def looks_at(*seen) -> Looks:
 def right_of(n_right: int, n_statements: int = 100) -> np.ndarray:
     """Return the placements of statements of which the first are right."""
     return (np.arange(n_statements) < n_right).astype(float)
+
+
+def some_ways(embedder="mlp", loss="contrastive", is_triplets=False, **rest) -> Ways:
+    rng = np.random.default_rng(0)
+    setting = a_setting(embedder, X, n_rounds=2, **rest)
+    return Ways(setting, loss, 1.0, rng, is_triplets)
+
+
+class Watched(Ways):
+    """Ways that remember what was learnt, from what, and by whom it was judged."""
+
+    def __init__(self, *args) -> None:
+        super().__init__(*args)
+        self.seen: list[tuple] = []
+
+    def by_map(self, map_, statements, judge=None, n_rounds=None, rows=None):
+        learnt = super().by_map(map_, statements, judge, n_rounds, rows)
+        self.seen.append((map_, statements, judge, n_rounds, rows, learnt))
+        return learnt
+
+    def by_embedder(self, near, statements, judge=None, n_rounds=None, rows=None):
+        learnt = super().by_embedder(near, statements, judge, n_rounds, rows)
+        self.seen.append(("embedder", statements, judge, n_rounds, rows, learnt))
+        self.near = near
+        return learnt
+
+
+NEIGHBOURS = KNeighborsRegressor(3)
+
+
+def watched_ways(embedder=NEIGHBOURS) -> Watched:
+    setting = a_setting(embedder, X, n_rounds=2)
+    return Watched(setting, "contrastive", 1.0, np.random.default_rng(0), False)

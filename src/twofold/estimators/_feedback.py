@@ -22,7 +22,8 @@ from twofold._core.warnings import RelationWarning, warn_user
 from twofold.estimators._judge import Judge
 from twofold.estimators._moving_targets import Points, Stated
 from twofold.estimators._rounds import Learnt, Setting
-from twofold.estimators._ways import MAPS, Chosen, Fold, Trial, Way, Ways
+from twofold.estimators._trial import Fold, Trial
+from twofold.estimators._ways import MAPS, Chosen, Way, Ways
 from twofold.regression import (
     LARGEST_DIM,
     Epoch,
