@@ -70,6 +70,7 @@ SETTING = {
     "mnist": "60,000 items as vectors; named by pairs",
     "pairs": "random, half of them alike; test pairs 10 similar and 10 dissimilar an item; "
     "those of records as they are",
+    "FML": "with the same two settings",
     "Siamese and triplet": f"{EPOCHS} epochs, or where pairs are many as few as see "
     f"{LEAST_SEEN} of them, {FEWEST_EPOCHS} at least; with Twofold's weight decay and dropout for "
     "statements and for classes, whichever is better on the test part",

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -245,15 +245,17 @@ def _linear_siamese(problem: Problem, validation_fraction: float) -> EmbeddingLe
     )
 
 
-def _published(loss: str, problem: Problem) -> EmbeddingLearner:
-    return MetricLearner(problem.dim, loss=loss, pairs="sampled", feedback=0)  # type: ignore[arg-type]
+def _published(
+    loss: Literal["contrastive", "dot"], problem: Problem, **training: Any
+) -> EmbeddingLearner:
+    return MetricLearner(problem.dim, loss=loss, pairs="sampled", feedback=0, **training)
 
 
 METHODS: dict[str, tuple[Callable[[Problem], EmbeddingLearner], ...]] = {
     "Twofold": (lambda _: MetricLearner(),),
     "raw features": (lambda _: RawFeatures(), lambda _: RawFeatures(standardise=True)),
-    "FML-C": (partial(_published, "contrastive"),),
-    "FML-DP": (partial(_published, "dot"),),
+    "FML-C": (partial(_published, "contrastive"), partial(_published, "contrastive", **MILD)),
+    "FML-DP": (partial(_published, "dot"), partial(_published, "dot", **MILD)),
     "triplet": (_triplet, partial(_triplet, **MILD)),
     "Siamese": (_siamese, partial(_siamese, **MILD)),
     "Siamese from the features": (
