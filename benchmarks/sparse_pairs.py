@@ -53,6 +53,8 @@ EPOCHS, FEWEST_EPOCHS, LEAST_SEEN = 100, 30, 360_000
 which is 60 for MNIST's 6,000 pairs and 30 for its 60,000."""
 FAR = 1.3
 """The margin of those that start from the features, in median distances of what is not alike."""
+Draw = Callable[[NDArray[Any], int, int], PairRelation | TripletRelation]
+"""From labels, a number of statements and a seed to these statements."""
 MILD: dict[str, Any] = {"dropout": 0.2, "weight_decay": 0.03}
 
 
@@ -101,26 +103,13 @@ class Problem:
         return FAR * float(np.median(-pair_similarity(points, left, right)))
 
 
-def _digits(density: float, seed: int) -> Problem:
+def _digits(density: float, draw: Draw, seed: int) -> Problem:
     X, y = load_digits(return_X_y=True)
     train, test = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=seed)
     X = X.astype(np.float32)
     return Problem(
         X[train],
-        few_pairs(y[train], round(density * len(train)), seed),
-        X[test],
-        LabelRelation(y[test]).sample_pairs(random_state=seed),
-    )
-
-
-def _triplets(density: float, seed: int) -> Problem:
-    """Return the digits with triplets in place of pairs."""
-    X, y = load_digits(return_X_y=True)
-    train, test = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=seed)
-    X = X.astype(np.float32)
-    return Problem(
-        X[train],
-        few_triplets(y[train], round(density * len(train)), seed),
+        draw(y[train], round(density * len(train)), seed),
         X[test],
         LabelRelation(y[test]).sample_pairs(random_state=seed),
     )
@@ -190,8 +179,11 @@ def few_triplets(labels: NDArray[Any], n_triplets: int, seed: int) -> TripletRel
 
 
 PROBLEMS: dict[str, Callable[[int], Problem]] = {
-    **{f"digits {density:g}": partial(_digits, density) for density in DENSITIES},
-    **{f"triplets {density:g}": partial(_triplets, density) for density in TRIPLET_DENSITIES},
+    **{f"digits {density:g}": partial(_digits, density, few_pairs) for density in DENSITIES},
+    **{
+        f"triplets {density:g}": partial(_digits, density, few_triplets)
+        for density in TRIPLET_DENSITIES
+    },
     **{name: partial(_multilabel, name) for name in MULTILABEL_SETS},
     **{name: lambda seed, name=name: _entities(name) for name in ENTITY_PAIR_SETS},  # type: ignore[misc]
     **{f"mnist {n_pairs}": partial(_mnist, n_pairs) for n_pairs in MNIST_PAIRS},
