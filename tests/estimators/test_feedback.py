@@ -32,6 +32,7 @@ from torch import nn
 
 from twofold import LabelRelation, MetricLearner, PairRelation, TripletRelation, load
 from twofold._core.warnings import RelationWarning
+from twofold.estimators import _feedback as feedback_module
 from twofold.estimators import _metric_learner as metric_learner_module
 from twofold.estimators._ways import MAPS, Ways
 
@@ -741,3 +742,12 @@ def test_fitting_again_starts_anew():
     np.testing.assert_array_equal(again, fresh.transform(LOUD))
     assert not hasattr(learner, "threshold_")
     assert set(learner.fit(LOUD, LOUD_Y).history_) == {"targets"}
+
+
+def test_with_many_statements_the_linear_map_is_not_tried(monkeypatch):
+    monkeypatch.setattr(feedback_module, "MOST_FOR_LINEAR", len(LOUD_PAIRS) - 1)
+    learner = a_learner(feedback=2, max_epochs=2).fit(LOUD, relation=LOUD_PAIRS)
+    assert list(learner.history_["feedback"]["judged"]) == ["landmarks", "embedder"]
+    monkeypatch.setattr(feedback_module, "MOST_FOR_LINEAR", len(LOUD_PAIRS))
+    learner.fit(LOUD, relation=LOUD_PAIRS)
+    assert list(learner.history_["feedback"]["judged"]) == ["linear", "landmarks", "embedder"]

@@ -23,7 +23,7 @@ from twofold.estimators._judge import Judge
 from twofold.estimators._moving_targets import Points, Stated
 from twofold.estimators._rounds import Learnt, Setting
 from twofold.estimators._trial import Fold, Trial
-from twofold.estimators._ways import MAPS, Chosen, Way, Ways
+from twofold.estimators._ways import Chosen, Way, Ways
 from twofold.regression import (
     LARGEST_DIM,
     Epoch,
@@ -48,6 +48,8 @@ SHARE_ASKED_ABOUT = 0.5
 """Of the items: no more are in the statements that judge the embedder: it does not learn them."""
 FEWEST_HELD_OUT = 5
 """Statements of which less cannot tell one map from another."""
+MOST_FOR_LINEAR = 5000
+"""Statements; with more, landmarks, whose maps have a linear part, were better in all trials."""
 MOST_FOLDS = 5
 """Times that statements are held out, where there are few of a kind."""
 
@@ -198,8 +200,9 @@ class _Choice:
             why = f"{len(self._statements)} statement(s) are too few to learn from and to check it"
             return self._as_they_are(why, {})
         trial = Trial(self._ways, self._statements, folds)
-        for map_ in MAPS:
-            trial.try_map(map_)
+        if len(self._statements) <= MOST_FOR_LINEAR:
+            trial.try_map("linear")
+        trial.try_map("landmarks")
         if with_embedder:
             trial.try_embedder(self._fold_apart(held_out, folds[0]))
         if not trial.is_clearly_better:

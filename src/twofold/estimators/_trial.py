@@ -142,7 +142,8 @@ class Trial:
     @property
     def _guide(self) -> Map:
         """The map that the judges like best."""
-        return max(MAPS, key=lambda map_: self.looks[map_].best)
+        tried = [map_ for map_ in MAPS if map_ in self.looks]
+        return max(tried, key=lambda map_: self.looks[map_].best)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
