@@ -72,7 +72,9 @@ class MetricLearner(EmbeddingLearner):
     embedder : "mlp", a name of the paper's networks, torch.nn.Module or scikit-learn regressor
         From features to targets. Names: "mlp" (two hidden layers, for vectors), "mnist",
         "cifar10", "pubfig83", "nuswide". A module is copied, keeps its weights, and must give
-        `dim` outputs; a regressor is cloned.
+        `dim` outputs; a regressor is cloned. With feedback a map that is solved for is returned in
+        its place where statements held out prefer that; "mlp" has to be better than it, what you
+        bring only as good. `history_` says which.
     feedback : "auto" or int
         Rounds in which targets follow what is learnt, starting from the features: for pairs that
         are too few to decide the relation. 0 is the paper to the letter: targets once, from its
@@ -236,8 +238,9 @@ class MetricLearner(EmbeddingLearner):
     ) -> Self:
         """Take in statements, and items, that arrive later, without fitting anew.
 
-        Targets are solved again from where they are, and the embedder goes on from what it has
-        learnt for a few short rounds. A threshold has to be calibrated again.
+        Targets are solved again from where they are, and a network goes on from what it has learnt
+        for a few short rounds; a map that was chosen by feedback is learnt anew, and a regressor
+        fitted once more. A threshold has to be calibrated again.
 
         Parameters
         ----------
