@@ -8,6 +8,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from twofold.estimators._judge import Looks
 from twofold.estimators._rounds import Setting
+from twofold.estimators._views import View
 from twofold.estimators._ways import Ways
 from twofold.regression import TrainingConfig, fit_raw_map, open_features
 
@@ -27,7 +28,7 @@ def a_setting(embedder="mlp", features=LOUD, items=None, dim: int = 5, **rest) -
         features=opened,
         shape=features.shape[1:],
         items=items,
-        raw=raw,
+        view=View(raw),
         start=raw.points(opened, items),
         as_they_are=fit_raw_map(opened),
         config=TrainingConfig(max_epochs=6, batch_size=64, learning_rate=2e-3),

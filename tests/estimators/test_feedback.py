@@ -340,7 +340,7 @@ def with_quiet_columns(n_features: int) -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("n_features", "dim", "expected"),
-    [(5, "auto", 5), (64, "auto", 64), (300, "auto", 64), (300, 99, 99), (5, 3, 3), (5, 9, 9)],
+    [(5, "auto", 5), (64, "auto", 32), (300, "auto", 32), (300, 99, 99), (5, 3, 3), (5, 9, 9)],
 )
 def test_the_embedding_has_as_many_components_as_features_that_tell(n_features, dim, expected):
     X = with_quiet_columns(n_features)

@@ -57,12 +57,12 @@ class Says:
 
 def linear_rounds(lesson: Lesson) -> Learnt:
     setting = lesson.setting
-    return map_rounds(lesson, linear_basis(setting.raw, setting.start, "cpu"))
+    return map_rounds(lesson, linear_basis(setting.view.raw, setting.start, "cpu"))
 
 
 def landmark_rounds(lesson: Lesson) -> Learnt:
     setting = lesson.setting
-    return map_rounds(lesson, landmark_basis(setting.raw, setting.start, "cpu", an_rng()))
+    return map_rounds(lesson, landmark_basis(setting.view.raw, setting.start, "cpu", an_rng()))
 
 
 # ---- a map ----
@@ -99,9 +99,9 @@ def test_rounds_of_a_map_are_a_slow_loop_with_momentum(kind, rows):
     setting = a_setting()
     lesson = a_lesson(setting, n_rounds=5, rows=rows)
     if kind == "linear":
-        basis = linear_basis(setting.raw, setting.start, "cpu")
+        basis = linear_basis(setting.view.raw, setting.start, "cpu")
     else:
-        basis = landmark_basis(setting.raw, setting.start, "cpu", an_rng())
+        basis = landmark_basis(setting.view.raw, setting.start, "cpu", an_rng())
     learnt = map_rounds(lesson, basis)
     expected = slow_rounds(lesson, basis.values.numpy(), basis.ridge)
     np.testing.assert_allclose(learnt.points, expected, atol=1e-3)

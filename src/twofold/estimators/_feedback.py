@@ -3,26 +3,27 @@
 Phase 1 alone satisfies few statements perfectly, and places what they do not link at random. So
 targets start from the features and follow what is learnt, by turns. What is learnt with each turn
 is a map that can be solved for, linear or around landmarks, in milliseconds; the embedder is then
-trained once, from the targets that the better map came to. Statements that were held out choose
-between the features as they are, the maps and the embedder, and how many rounds are best. What they
-choose is then learnt from all statements.
+trained once, from the targets that the better map came to. Statements that were held out choose how
+the features are seen; then between the features as they are, the maps and the embedder, and how
+many rounds are best. What they choose is then learnt from all statements.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.warnings import RelationWarning, warn_user
-from twofold.estimators._judge import Judge
+from twofold.estimators._judge import Judge, Looks
 from twofold.estimators._moving_targets import Points, Stated
 from twofold.estimators._rounds import Learnt, Setting
 from twofold.estimators._trial import Fold, Trial
+from twofold.estimators._views import View, views_of
 from twofold.estimators._ways import Chosen, Way, Ways
 from twofold.regression import (
     LARGEST_DIM,
@@ -51,6 +52,8 @@ FEWEST_HELD_OUT = 5
 MOST_FOR_LINEAR = 5000
 """Statements. With more, the linear map takes a fifth of the time and was chosen in no run (MNIST,
 amazon-google, dblp-acm); maps around landmarks have a linear part, too."""
+MOST_FOR_VIEWS, FEWEST_RARER_FOR_VIEWS = 5000, 1250
+"""Statements, and those of the rarer kind, that views are compared by; of more, some are drawn."""
 MOST_FOLDS = 5
 """Times that statements are held out, where there are few of a kind."""
 
@@ -67,8 +70,10 @@ class Feedback:
         By that way, from all statements.
     targets : ndarray of float32, shape (n_items, dim)
         NaN for items in no statement.
-    raw, as_they_are : RawMap
-        The features as points, which it started from, and with all their components.
+    view : View
+        How the features are seen, whose points it started from.
+    as_they_are : RawMap
+        The features with all their components.
     judged : dict
         How the ways were judged, after each round.
     seconds : dict
@@ -78,7 +83,7 @@ class Feedback:
     chosen: Chosen
     learnt: Learnt
     targets: Points
-    raw: RawMap
+    view: View
     as_they_are: RawMap
     judged: dict[Way, list[float]]
     seconds: dict[str, float]
@@ -108,7 +113,7 @@ def learn_by_feedback(
     relation : PairRelation or TripletRelation
         Over the rows of `X`.
     dim : int or None
-        Components of a point; by default as many as the features are worth, see `fit_raw_map`.
+        Components of a point; by default as many as the better view has, see `views_of`.
     rng : Generator
         Of all that is random.
     loss : {"contrastive", "dot"}
@@ -121,10 +126,14 @@ def learn_by_feedback(
         Share of the statements that choose, at most 250 of the rarer kind.
     """
     with out_of_memory_sentence(config.batch_size):
-        setting = _open(embedder, X, relation, dim, config, flips, n_rounds, callback)
-        ways = Ways(setting, loss, margin, rng, isinstance(relation, TripletRelation))
-        found = _Choice(ways, relation.take(setting.items), rng).learn(held_out)
-    return replace(found, targets=_over_all(found.targets, setting.items, relation.n_items))
+        opened = _Opened(embedder, X, config, flips, n_rounds, callback)
+        course = _Course(opened, opened.as_they_are(dim), loss, margin, rng)
+        views = views_of(opened.features, opened.shape, dim)
+        few = _some_of(relation, rng)
+        if len(few) < len(relation):
+            views = [course.choice(views, few).best_view(held_out)]
+        found = course.choice(views, relation).learn(held_out)
+    return _over_all(found, relation)
 
 
 def refresh_by_feedback(
@@ -153,10 +162,10 @@ def refresh_by_feedback(
         See `learn_by_feedback`.
     """
     with out_of_memory_sentence(config.batch_size):
-        setting = _open(embedder, X, relation, None, config, flips, None, callback, before)
-        ways = Ways(setting, loss, margin, rng, isinstance(relation, TripletRelation))
-        found = _Choice(ways, relation.take(setting.items), rng).go_on(before)
-    return replace(found, targets=_over_all(found.targets, setting.items, relation.n_items))
+        opened = _Opened(embedder, X, config, flips, None, callback)
+        course = _Course(opened, before.as_they_are, loss, margin, rng)
+        found = course.choice([before.view], relation).go_on(before)
+    return _over_all(found, relation)
 
 
 def learn_same_way(
@@ -181,18 +190,107 @@ def learn_same_way(
     embedder, X, relation, config, rng, loss, margin, n_rounds, flips
         See `learn_by_feedback`.
     """
-    setting = _open(embedder, X, relation, None, config, flips, n_rounds, None, before)
-    ways = Ways(setting, loss, margin, rng, isinstance(relation, TripletRelation))
-    return ways.learn(before.chosen, relation.take(setting.items))[-1].embedder
+    opened = _Opened(embedder, X, config, flips, n_rounds, None)
+    course = _Course(opened, before.as_they_are, loss, margin, rng)
+    return course.choice([before.view], relation).learn_again(before.chosen)
+
+
+class _Opened:
+    """What the user gave, checked and on the device."""
+
+    def __init__(
+        self,
+        embedder: Any,
+        X: Any,
+        config: TrainingConfig,
+        flips: bool,
+        n_rounds: int | None,
+        callback: Callable[[Epoch], Any] | None,
+    ) -> None:
+        numbers = X if is_network(embedder) else prepare_features(X)
+        self.shape = item_shape(numbers)
+        refuse_flipped_vectors(flips, self.shape)
+        self.features = open_features(numbers, config.device)
+        self._embedder = embedder
+        self._X = X
+        self._config = config
+        self._flips = flips
+        self._n_rounds = n_rounds
+        self._callback = callback
+
+    def as_they_are(self, dim: int | None) -> RawMap:
+        """Return the features with all their components, or as many as may be kept."""
+        return fit_raw_map(self.features, dim or min(math.prod(self.shape), LARGEST_DIM))
+
+    def seen(self, view: View, as_they_are: RawMap, items: NDArray[np.int64]) -> Setting:
+        """Return some items in a view, as a setting to learn in."""
+        start = view.raw.points(self.features, items)
+        _refuse_not_finite(start, items)
+        return Setting(
+            embedder=self._embedder,
+            X=self._X,
+            features=self.features,
+            shape=self.shape,
+            items=items,
+            view=view,
+            start=start,
+            as_they_are=as_they_are,
+            config=self._config,
+            flips=self._flips,
+            n_rounds=self._n_rounds,
+            max_epochs=self._config.max_epochs,
+            callback=self._callback,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Course:
+    """What all choices of one fit have in common."""
+
+    opened: _Opened
+    as_they_are: RawMap
+    loss: Literal["contrastive", "dot"]
+    margin: float
+    rng: np.random.Generator
+    spent: list[dict[str, float]] = field(default_factory=list)
+
+    def choice(self, views: Sequence[View], relation: Stated) -> _Choice:
+        """Return the choice between ways to learn a relation, in some views."""
+        items = np.flatnonzero(relation.linked)
+        is_triplets = isinstance(relation, TripletRelation)
+        ways = [
+            Ways(
+                self.opened.seen(view, self.as_they_are, items),
+                self.loss,
+                self.margin,
+                self.rng,
+                is_triplets,
+            )
+            for view in views
+        ]
+        return _Choice(ways, relation.take(items), self.rng, self.spent)
 
 
 class _Choice:
-    """The choice between ways, by statements that are held out."""
+    """The choice between ways, by statements that are held out; in one view or, first, of some."""
 
-    def __init__(self, ways: Ways, statements: Stated, rng: np.random.Generator) -> None:
-        self._ways = ways
+    def __init__(
+        self,
+        seen: Sequence[Ways],
+        statements: Stated,
+        rng: np.random.Generator,
+        spent: list[dict[str, float]],
+    ) -> None:
+        self._seen = seen
         self._statements = statements
         self._rng = rng
+        self._spent = spent
+
+    def best_view(self, held_out: float) -> View:
+        """Return the view in which a map learns best."""
+        folds = self._hold_out(held_out)
+        ways = self._try_views(folds).ways if folds else self._seen[0]
+        return ways.setting.view
 
     def learn(self, held_out: float, with_embedder: bool = True) -> Feedback:
         """Try every way, and learn by the one that statements held out prefer."""
@@ -200,25 +298,51 @@ class _Choice:
         if not folds:
             why = f"{len(self._statements)} statement(s) are too few to learn from and to check it"
             return self._as_they_are(why, {})
-        trial = Trial(self._ways, self._statements, folds)
+        trial = self._try_views(folds)
         if len(self._statements) <= MOST_FOR_LINEAR:
             trial.try_map("linear")
-        trial.try_map("landmarks")
         if with_embedder:
             trial.try_embedder(self._fold_apart(held_out, folds[0]))
         if not trial.is_clearly_better:
             return self._as_they_are(_nothing_better(folds, trial.judged), trial.judged)
         learnt = trial.learn()
-        found = self._feedback(trial.chosen, learnt, trial.judged)
+        found = self._feedback(trial.ways, trial.chosen, learnt, trial.judged)
         return replace(found, seconds=trial.seconds)
+
+    def learn_again(self, chosen: Chosen) -> NetworkEmbedder | RegressorEmbedder:
+        """Learn a way that was chosen before, as it was then."""
+        return self._seen[0].learn(chosen, self._statements)[-1].embedder
 
     def go_on(self, before: Feedback) -> Feedback:
         """Learn the way that was chosen before; a map and its rounds are chosen anew."""
         if before.chosen.way != "embedder":
             return self.learn(HELD_OUT, with_embedder=False)
-        embedder, chosen = before.learnt.embedder, before.chosen
-        learnt = self._ways.refresh_embedder(embedder, chosen, self._statements)
-        return self._feedback(chosen, learnt, before.judged)
+        embedder, chosen, ways = before.learnt.embedder, before.chosen, self._seen[0]
+        learnt = ways.refresh_embedder(embedder, chosen, self._statements)
+        return self._feedback(ways, chosen, learnt, before.judged)
+
+    def _try_views(self, folds: Sequence[Fold]) -> Trial:
+        """Learn maps around landmarks in every view; return the trial in the one they like best.
+
+        Of equals it is the first, which is the cheapest.
+        """
+        best, *others = (
+            Trial(ways, self._statements, folds, self._spent) for ways in self._worth_trying
+        )
+        best.try_map("landmarks")
+        for other in others:
+            other.try_map("landmarks")
+            if other.looks["landmarks"].is_better_than(best.looks["landmarks"]):
+                best = other
+        return best
+
+    @property
+    def _worth_trying(self) -> Sequence[Ways]:
+        """All views, or the one whose points, as they are, order the statements clearly best."""
+        looks = Looks(Judge(self._statements, self._seen[0].metric))
+        for ways in self._seen:
+            looks(ways.setting.start)
+        return [self._seen[looks.best_round]] if looks.is_clearly_better() else self._seen
 
     def _hold_out(self, share: float) -> list[Fold]:
         """Part statements, again and again, into those to learn from and those that judge.
@@ -244,71 +368,35 @@ class _Choice:
             return None
         if len(out) < FEWEST_HELD_OUT:
             return None
-        judge = Judge(out, self._ways.metric)
-        can_learn = Judge(kept, self._ways.metric).can_judge
+        judge = Judge(out, self._seen[0].metric)
+        can_learn = Judge(kept, self._seen[0].metric).can_judge
         return Fold(kept, judge) if judge.can_judge and can_learn else None
 
     def _as_they_are(self, why: str, judged: dict[Way, list[float]]) -> Feedback:
         """Return the features' own metric, and say why."""
         warn_user(f"{why}, so the embedding is the features as they are.", RelationWarning)
-        return self._feedback(Chosen("raw"), self._ways.by_features(), judged)
+        ways = self._seen[0]
+        return self._feedback(ways, Chosen("raw"), ways.by_features(), judged)
 
-    def _feedback(self, chosen: Chosen, learnt: Learnt, judged: dict[Way, list[float]]) -> Feedback:
-        setting = self._ways.setting
+    def _feedback(
+        self, ways: Ways, chosen: Chosen, learnt: Learnt, judged: dict[Way, list[float]]
+    ) -> Feedback:
+        setting = ways.setting
         return Feedback(
             chosen,
             learnt,
             learnt.targets,
-            setting.raw,
+            setting.view,
             setting.as_they_are,
             judged,
             learnt.seconds,
         )
 
 
-def _open(
-    embedder: Any,
-    X: Any,
-    relation: Stated,
-    dim: int | None,
-    config: TrainingConfig,
-    flips: bool,
-    n_rounds: int | None,
-    callback: Callable[[Epoch], Any] | None,
-    before: Feedback | None = None,
-) -> Setting:
-    numbers = X if is_network(embedder) else prepare_features(X)
-    shape = item_shape(numbers)
-    refuse_flipped_vectors(flips, shape)
-    features = open_features(numbers, config.device)
-    if before is None:
-        raw = fit_raw_map(features, dim)
-        as_they_are = raw if dim is not None else fit_raw_map(features, _n_kept(shape))
-    else:
-        raw, as_they_are = before.raw, before.as_they_are
-    items = np.flatnonzero(relation.linked)
-    start = raw.points(features, items)
-    _refuse_not_finite(start, items)
-    return Setting(
-        embedder=embedder,
-        X=X,
-        features=features,
-        shape=shape,
-        items=items,
-        raw=raw,
-        start=start,
-        as_they_are=as_they_are,
-        config=config,
-        flips=flips,
-        n_rounds=n_rounds,
-        max_epochs=config.max_epochs,
-        callback=callback,
-    )
-
-
-def _n_kept(shape: tuple[int, ...]) -> int:
-    """Return how many components the features as they are may have."""
-    return min(math.prod(shape), LARGEST_DIM)
+def _some_of(relation: Stated, rng: np.random.Generator) -> Stated:
+    """Return enough statements to compare views by."""
+    share = max(MOST_FOR_VIEWS / len(relation), FEWEST_RARER_FOR_VIEWS / max(1, _n_rarer(relation)))
+    return relation if share >= 1 else relation.split(share, random_state=rng)[1]
 
 
 def _refuse_not_finite(points: Points, items: NDArray[np.int64]) -> None:
@@ -344,7 +432,8 @@ def _nothing_better(folds: Sequence[Fold], judged: dict[Way, list[float]]) -> st
     )
 
 
-def _over_all(points: Points, items: NDArray[np.int64], n_items: int) -> Points:
-    every = np.full((n_items, points.shape[1]), np.nan, dtype=np.float32)
-    every[items] = points
-    return every
+def _over_all(found: Feedback, relation: Stated) -> Feedback:
+    """Return the same with targets for all items: NaN for those in no statement."""
+    every = np.full((relation.n_items, found.targets.shape[1]), np.nan, dtype=np.float32)
+    every[relation.linked] = found.targets
+    return replace(found, targets=every)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from twofold.estimators._moving_targets import MovingTargets, Points
+from twofold.estimators._views import View
 from twofold.regression import (
     Epoch,
     Features,
@@ -78,10 +79,10 @@ class Setting:
         Of one item.
     items : ndarray of int64, shape (n_linked,)
         The rows of `X` that are in some statement.
-    raw : RawMap
-        The features as points.
+    view : View
+        How the features are seen.
     start : ndarray of float32, shape (n_linked, dim)
-        These points.
+        The items' points in that view.
     as_they_are : RawMap
         The features with all their components, or as many as may be kept.
     config : TrainingConfig
@@ -101,7 +102,7 @@ class Setting:
     features: Features
     shape: tuple[int, ...]
     items: NDArray[np.int64]
-    raw: RawMap
+    view: View
     start: Points
     as_they_are: RawMap
     config: TrainingConfig
@@ -273,7 +274,7 @@ def _beside_features(setting: Setting, rng: np.random.Generator) -> LinearPath:
         rng,
         setting.config.dropout,
     )
-    return beside_features(network, setting.raw, is_own=not isinstance(setting.embedder, str))
+    return beside_features(network, setting.view.raw, is_own=not isinstance(setting.embedder, str))
 
 
 def _train(
@@ -379,7 +380,7 @@ class _Follower:
 def regressor_rounds(lesson: Lesson, near: Points) -> Learnt:
     """Learn by a regressor what is to be added to the features; it is fitted anew every round."""
     setting = lesson.setting
-    path = as_regressor(setting.raw, setting.X)
+    path = as_regressor(setting.view.raw, setting.X)
     learnt = Learnt(RegressorEmbedder(path), setting.start, setting.start)
     learnt.judged = lesson.judged_start()
     points = near

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from twofold.estimators._judge import Judge, Looks, joined
 from twofold.estimators._moving_targets import Stated
 from twofold.estimators._rounds import Learnt
-from twofold.estimators._ways import MAPS, Chosen, Map, Way, Ways
+from twofold.estimators._ways import MAPS, WAYS, Chosen, Map, Way, Ways
 
 DEFAULT_EMBEDDER = "mlp"
 SHARE_ENOUGH = 0.9
@@ -44,19 +44,38 @@ class Trial:
     would be preferred for it (scene at one pair an item: AUROC of the pairs held out .866 against
     .843 of the map, but .788 against .822 on new items).
 
+    Parameters
+    ----------
+    ways : Ways
+        What is tried.
+    statements : PairRelation or TripletRelation
+        All of them.
+    folds : sequence of Fold
+        Parts of them.
+    spent : list of dict, optional
+        The account that seconds are written to, where trials share one.
+
     Attributes
     ----------
+    ways : Ways
+        What is tried.
     looks : dict
         What the judges saw, by way.
     """
 
-    def __init__(self, ways: Ways, statements: Stated, folds: Sequence[Fold]) -> None:
-        self._ways = ways
+    def __init__(
+        self,
+        ways: Ways,
+        statements: Stated,
+        folds: Sequence[Fold],
+        spent: list[dict[str, float]] | None = None,
+    ) -> None:
+        self.ways = ways
         self._statements = statements
         self._folds = folds
         self._tried: dict[Way, _Tried] = {}
         self._beside: Looks | None = None
-        self._spent: list[Learnt] = []
+        self._spent = [] if spent is None else spent
         self.looks: dict[Way, Looks] = {}
 
     def try_map(self, map_: Map) -> None:
@@ -64,8 +83,8 @@ class Trial:
         all_looks = [Looks(fold.judge) for fold in self._folds]
         for fold, looks in zip(self._folds, all_looks, strict=True):
             rows = fold.unasked if fold.asks_about_few else None
-            learnt = self._ways.by_map(map_, fold.kept, looks, rows=rows)
-            self._spent.append(learnt)
+            learnt = self.ways.by_map(map_, fold.kept, looks, rows=rows)
+            self._spent.append(learnt.seconds)
         n_items = self._statements.n_items if rows is None else len(rows)
         self._tried[map_] = _Tried(learnt, len(fold.kept), n_items)
         self.looks[map_] = joined(all_looks)
@@ -78,10 +97,10 @@ class Trial:
         else:
             self._beside = Looks(fold.judge)
             n_rounds = self._n_rounds(guide)
-            guided = self._ways.by_map(guide, fold.kept, self._beside, n_rounds, rows)
-            self._spent.append(guided)
-        learnt = self._ways.by_embedder(guided.points, fold.kept, looks, rows=rows)
-        self._spent.append(learnt)
+            guided = self.ways.by_map(guide, fold.kept, self._beside, n_rounds, rows)
+            self._spent.append(guided.seconds)
+        learnt = self.ways.by_embedder(guided.points, fold.kept, looks, rows=rows)
+        self._spent.append(learnt.seconds)
         self._tried["embedder"] = _Tried(learnt, len(fold.kept), len(rows))
         self.looks["embedder"] = looks
 
@@ -102,7 +121,7 @@ class Trial:
         looks = self.looks["embedder"]
         if looks.best_round == 0:  # the features as they are
             return self._guide
-        if self._ways.setting.embedder == DEFAULT_EMBEDDER:
+        if self.ways.setting.embedder == DEFAULT_EMBEDDER:
             return "embedder" if looks.is_better_than(self._beside) else self._guide
         return self._guide if self._beside.is_better_than(looks) else "embedder"
 
@@ -117,20 +136,19 @@ class Trial:
     @property
     def judged(self) -> dict[Way, list[float]]:
         """How the ways were judged, at the start and after each round."""
-        return {way: looks.found for way, looks in self.looks.items()}
+        return {way: self.looks[way].found for way in WAYS if way in self.looks}
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Of the phases, over all that was learnt."""
-        spent = [learnt.seconds for learnt in self._spent]
-        return {phase: sum(one[phase] for one in spent) for phase in spent[0]}
+        """Of the phases, over all that was learnt, here and in trials that share the account."""
+        return {phase: sum(one[phase] for one in self._spent) for phase in self._spent[0]}
 
     def learn(self) -> Learnt:
         """Learn the chosen way from all statements."""
         if self._is_learnt:
             return self._tried[self._way].learnt
-        learnt = self._ways.learn(self.chosen, self._statements)
-        self._spent += learnt
+        learnt = self.ways.learn(self.chosen, self._statements)
+        self._spent += [one.seconds for one in learnt]
         return learnt[-1]
 
     @property

@@ -34,6 +34,7 @@ Rows = NDArray[np.int64] | None
 Map = Literal["linear", "landmarks"]
 Way = Literal["raw", "linear", "landmarks", "embedder"]
 MAPS: tuple[Map, ...] = get_args(Map)
+WAYS: tuple[Way, ...] = get_args(Way)
 FAR = 1.3
 """The margin, in median distances of what is not alike. From 1 to 2.5 little changes on pairs held
 out of digits, scene, yeast and the records, but a linear map tears what is alike apart if more is
@@ -152,10 +153,11 @@ class Ways:
         """Return what a map is made of, which all its rounds have in common."""
         setting = self.setting
         if map_ not in self._bases:
+            given = (setting.view.raw, setting.start, setting.config.device)
             self._bases[map_] = (
-                linear_basis(setting.raw, setting.start, setting.config.device)
+                linear_basis(*given)
                 if map_ == "linear"
-                else landmark_basis(setting.raw, setting.start, setting.config.device, self._rng)
+                else landmark_basis(*given, self._rng, setting.view.stiffness)
             )
         return self._bases[map_]
 

@@ -121,7 +121,11 @@ def linear_basis(raw: RawMap, points: NDArray[np.float32], device: str) -> MapBa
 
 
 def landmark_basis(
-    raw: RawMap, points: NDArray[np.float32], device: str, rng: np.random.Generator
+    raw: RawMap,
+    points: NDArray[np.float32],
+    device: str,
+    rng: np.random.Generator,
+    stiffness: float = 1.0,
 ) -> MapBasis:
     """Return the basis of maps around landmarks, which are drawn from the items."""
     every = torch.from_numpy(points).to(device)
@@ -131,7 +135,7 @@ def landmark_basis(
     values[:, :dim] = every
     for start in range(0, n_items, BLOCK):
         values[start : start + BLOCK, dim:] = landmarks.whitened(every[start : start + BLOCK])
-    return MapBasis(raw, values, RIDGE, landmarks)
+    return MapBasis(raw, values, stiffness * RIDGE, landmarks)
 
 
 def _draw_landmarks(points: Tensor, n_landmarks: int, rng: np.random.Generator) -> Landmarks:

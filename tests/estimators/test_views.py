@@ -1,0 +1,162 @@
+"""How features are seen: which views there are, and which one statements choose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from little_problems import beside_loud_noise, pairs_within
+from little_trials import LOUD, PAIRS, Y, a_setting
+from sklearn.linear_model import Ridge
+
+from twofold import MetricLearner
+from twofold.estimators import _feedback as feedback_module
+from twofold.estimators._feedback import _Choice
+from twofold.estimators._views import FEW, STIFF, View, views_of
+from twofold.estimators._ways import Ways
+from twofold.regression import fit_raw_map, open_features
+
+N_ITEMS, N_CLASSES = 240, 4
+_, LOUD_CLASSES = beside_loud_noise()
+
+
+def by_loud_directions(n_features: int = 80) -> tuple[np.ndarray, np.ndarray]:
+    """Return items whose classes are in two loud features, beside many quieter ones of noise."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(N_CLASSES, size=N_ITEMS)
+    X = 0.7 * rng.normal(size=(N_ITEMS, n_features))
+    X[:, :2] = 3 * np.stack([labels % 2, labels // 2], axis=1) + rng.normal(size=(N_ITEMS, 2))
+    return X.astype(np.float32), labels
+
+
+def by_quiet_directions() -> tuple[np.ndarray, np.ndarray]:
+    """Return items whose classes are in ten features, beside seventy louder ones of noise."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(N_CLASSES, size=N_ITEMS)
+    X = 2 * rng.normal(size=(N_ITEMS, 80))
+    X[:, :10] = rng.normal(size=(N_CLASSES, 10))[labels] + 0.5 * rng.normal(size=(N_ITEMS, 10))
+    return X.astype(np.float32), labels
+
+
+def seen_as(X: np.ndarray, dim: int | None) -> list[View]:
+    return views_of(open_features(X, "cpu"), X.shape[1:], dim)
+
+
+def fitted(X: np.ndarray, labels: np.ndarray, n_pairs: int = 480, **given) -> MetricLearner:
+    learner = MetricLearner(embedder=Ridge(), device="cpu", random_state=0, **given)
+    return learner.fit(X, relation=pairs_within(labels, n_pairs))
+
+
+# ---- which views there are ----
+
+
+def test_many_features_are_seen_in_few_directions_and_in_all():
+    X, _ = by_loud_directions()
+    views = seen_as(X, None)
+    assert [len(view.raw.projection) for view in views[:2]] == [FEW, FEW]
+    assert FEW < len(views[2].raw.projection) <= X.shape[1]
+    assert [view.stiffness for view in views] == [1, STIFF, 1]
+
+
+@pytest.mark.parametrize(("n_features", "dim"), [(FEW, None), (80, 5), (80, 40), (3, 9)])
+def test_few_features_and_a_dimension_of_the_user_s_are_seen_in_one_way(n_features, dim):
+    X, _ = by_loud_directions(n_features)
+    views = seen_as(X, dim)
+    assert [len(view.raw.projection) for view in views] == [dim or n_features] * 2
+    assert [view.stiffness for view in views] == [1, STIFF]
+
+
+def test_images_are_counted_by_their_pixels():
+    images = np.random.default_rng(0).random((60, 1, 8, 8), dtype=np.float32)
+    assert len(views_of(open_features(images, "cpu"), (1, 8, 8), None)) == 3
+
+
+def test_a_stiff_map_changes_less():
+    X, labels = by_loud_directions(5)
+    raw = fit_raw_map(open_features(X, "cpu"))
+    moved = []
+    for stiffness in (1, STIFF):
+        setting = replace(a_setting(Ridge(), X, dim=5), view=View(raw, stiffness))
+        ways = Ways(setting, "contrastive", 1.0, np.random.default_rng(0), False)
+        learnt = ways.by_map("landmarks", pairs_within(labels, 480), n_rounds=3)
+        moved.append(np.linalg.norm(learnt.points - setting.start))
+    assert moved[1] < 0.8 * moved[0]
+
+
+# ---- which one is chosen ----
+
+
+def test_loud_directions_suffice_where_they_tell():
+    X, labels = by_loud_directions()
+    learner = fitted(X, labels)
+    assert learner.dim_ == FEW
+    assert learner.score(X, labels) > fitted(X, labels, dim=74).score(X, labels) + 0.01
+
+
+def test_quiet_directions_are_kept_where_they_tell():
+    X, labels = by_quiet_directions()
+    learner = fitted(X, labels)
+    assert learner.dim_ > FEW
+    few = fitted(X, labels, dim=FEW)
+    assert learner.score(X, labels) > few.score(X, labels) + 0.02
+
+
+def test_only_the_view_that_clearly_orders_best_is_tried():
+    rng = np.random.default_rng(0)
+    useless = rng.normal(size=(80, 5)).astype(np.float32)
+    settings = [a_setting(Ridge(), X) for X in (useless, useless, orders_pairs())]
+    all_ways = [Ways(one, "contrastive", 1.0, rng, False) for one in settings]
+    worth = _Choice(all_ways, PAIRS, rng, [])._worth_trying
+    assert worth == all_ways[2:]
+    assert _Choice(all_ways[:2], PAIRS, rng, [])._worth_trying == all_ways[:2]
+
+
+def orders_pairs() -> np.ndarray:
+    """Return features by which what is stated alike is near."""
+    rng = np.random.default_rng(1)
+    return (10 * np.eye(5)[Y % 5] + rng.normal(size=(80, 5))).astype(np.float32)
+
+
+def test_of_many_statements_some_choose_the_view_and_all_are_learnt(monkeypatch):
+    X, labels = by_quiet_directions()
+    whole = fitted(X, labels)
+    monkeypatch.setattr(feedback_module, "MOST_FOR_VIEWS", 300)
+    monkeypatch.setattr(feedback_module, "FEWEST_RARER_FOR_VIEWS", 50)
+    sizes = []
+    best_view = _Choice.best_view
+
+    def watched(self, held_out):
+        sizes.append(len(self._statements))
+        return best_view(self, held_out)
+
+    monkeypatch.setattr(_Choice, "best_view", watched)
+    sampled = fitted(X, labels)
+    assert sizes == [300]
+    assert sampled.dim_ == whole.dim_
+    assert np.isfinite(sampled.targets_).all()
+
+
+def test_a_rare_kind_is_not_sampled_away(monkeypatch):
+    labels = np.repeat(np.arange(N_CLASSES), 60)
+    statements = pairs_within(labels, 600)
+    is_alike = np.flatnonzero(statements.similar == 1)[:20]
+    rare = statements.take_pairs(np.r_[is_alike, np.flatnonzero(statements.similar == 0)])
+    monkeypatch.setattr(feedback_module, "MOST_FOR_VIEWS", 100)
+    rng = np.random.default_rng(0)
+    assert feedback_module._some_of(rare, rng) is rare
+    monkeypatch.setattr(feedback_module, "FEWEST_RARER_FOR_VIEWS", 10)
+    some = feedback_module._some_of(rare, rng)
+    assert len(some) == round(len(rare) / 2)
+    assert 0 < (some.similar == 1).sum() < 20
+
+
+def test_all_that_was_tried_is_on_the_account():
+    settings = [a_setting(Ridge(), features=X) for X in (LOUD, LOUD, LOUD)]
+    rng = np.random.default_rng(0)
+    spent: list[dict[str, float]] = []
+    seen = [Ways(one, "contrastive", 1.0, rng, False) for one in settings]
+    choice = _Choice(seen, pairs_within(LOUD_CLASSES, 400), rng, spent)
+    n_folds = len(choice._hold_out(0.2))
+    choice.best_view(0.2)
+    assert len(spent) == 3 * n_folds
