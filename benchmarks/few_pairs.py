@@ -1,7 +1,8 @@
 """Learning from few pairs: Twofold's default beside raw features and networks trained on pairs.
 
 `FEW_PAIRS_SETS=digits,scene` measures some of the sets, `FEW_PAIRS_SETS="digits 0.5"` one density,
-`FEW_PAIRS_AT_A_TIME` runs so many at a time, by default one for every two cores.
+`FEW_PAIRS_METHODS=Twofold,Siamese` some of the methods; `FEW_PAIRS_AT_A_TIME` runs so many at a
+time, by default one for every two cores.
 A run goes on where it was: what the same code measured on the same machine is not measured again.
 """
 
@@ -42,6 +43,7 @@ from twofold.experiments import describe_machine
 TITLE = "Few pairs, the same defaults for all sets, beside raw features and networks of pairs"
 SEEDS = 5
 SETS = os.environ.get("FEW_PAIRS_SETS", "all")
+SOME_METHODS = os.environ.get("FEW_PAIRS_METHODS", ",".join(METHODS)).split(",")
 OURS = "Twofold"
 NAMED = ("raw features", "Siamese")
 RIVALS: dict[str, tuple[str, ...]] = {
@@ -106,6 +108,7 @@ def measure() -> list[Figure]:
         for problem in problems
         for seed in range(SEEDS)
         for method in methods_for(problem)
+        if method in SOME_METHODS
         for variant in range(len(METHODS[method]))
     ]
     known = _kept()
@@ -176,11 +179,12 @@ def _figures(problem: str, found: dict[Job, Scores]) -> list[Figure]:
         best = {method: _best_variant(problem, method, what, found) for method in METHODS}
         values = {method: _column(rows, what) for method, rows in best.items() if rows}
         for method, column in values.items():
-            bar = _bar(problem, what, values) if method == OURS else None
+            has_rivals = method == OURS and values.keys() >= set(RIVALS[_set_of(problem)])
+            bar = _bar(problem, what, values) if has_rivals else None
             note = f"± {_standard_error(column):.4f}; {_note(best[method])}"
             name = f"{problem}, {what}: {method}"
             figures.append(Figure(name, float(column.mean()), bar, note=note))
-        if _set_of(problem) == "mnist":
+        if _set_of(problem) == "mnist" and best[OURS] and best["Siamese"]:
             figures.append(_seconds_figure(problem, best[OURS], best["Siamese"]))
     return figures
 

@@ -132,9 +132,10 @@ def test_of_many_statements_some_choose_the_view_and_all_are_learnt(monkeypatch)
 
     monkeypatch.setattr(_Choice, "best_view", watched)
     sampled = fitted(X, labels)
-    assert sizes == [300]
+    assert sizes == [pytest.approx(300, abs=1)]  # parted kind by kind
     assert sampled.dim_ == whole.dim_
-    assert np.isfinite(sampled.targets_).all()
+    linked = pairs_within(labels, 480).linked
+    assert np.isfinite(sampled.targets_[linked]).all()
 
 
 def test_a_rare_kind_is_not_sampled_away(monkeypatch):
@@ -147,7 +148,7 @@ def test_a_rare_kind_is_not_sampled_away(monkeypatch):
     assert feedback_module._some_of(rare, rng) is rare
     monkeypatch.setattr(feedback_module, "FEWEST_RARER_FOR_VIEWS", 10)
     some = feedback_module._some_of(rare, rng)
-    assert len(some) == round(len(rare) / 2)
+    assert len(some) == pytest.approx(len(rare) / 2, abs=1)
     assert 0 < (some.similar == 1).sum() < 20
 
 
