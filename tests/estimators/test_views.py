@@ -11,10 +11,11 @@ from little_trials import LOUD, PAIRS, Y, a_setting
 from sklearn.linear_model import Ridge
 
 from twofold import MetricLearner
+from twofold._core.warnings import RelationWarning
 from twofold.estimators import _feedback as feedback_module
 from twofold.estimators._feedback import _Choice
 from twofold.estimators._views import FEW, STIFF, View, views_of
-from twofold.estimators._ways import Ways
+from twofold.estimators._ways import Chosen, Ways
 from twofold.regression import fit_raw_map, open_features
 
 N_ITEMS, N_CLASSES = 240, 4
@@ -161,3 +162,38 @@ def test_all_that_was_tried_is_on_the_account():
     n_folds = len(choice._hold_out(0.2))
     choice.best_view(0.2)
     assert len(spent) == 3 * n_folds
+
+
+# ---- statements that come later ----
+
+
+def test_views_are_compared_again_once_statements_are_many_more():
+    X, labels = by_quiet_directions()
+    pool = pairs_within(labels, 480)
+    learner = MetricLearner(embedder=Ridge(), device="cpu", random_state=0)
+    with pytest.warns(RelationWarning):
+        learner.fit(X, relation=pool.take_pairs(np.arange(24)))
+    assert learner._feedback.n_compared == 24
+    learner.update(pool.take_pairs(np.arange(24, 300)))
+    assert learner._feedback.n_compared == 300
+    assert learner.dim_ > FEW
+
+
+def test_views_stay_while_statements_are_a_few_more():
+    X, labels = by_loud_directions()
+    pool = pairs_within(labels, 480)
+    learner = MetricLearner(device="cpu", random_state=0)
+    learner.fit(X, relation=pool.take_pairs(np.arange(400)))
+    view = learner._feedback.view
+    learner.update(pool.take_pairs(np.arange(400, 470)))
+    assert learner._feedback.view is view
+    assert learner._feedback.n_compared == 400
+
+
+def test_an_embedder_stays_in_its_view():
+    seen = [View(fit_raw_map(open_features(LOUD, "cpu"))) for _ in range(2)]
+    before = feedback_module.Feedback(
+        Chosen("embedder"), None, None, seen[1], None, {}, {}, seen, n_compared=10
+    )
+    assert before.views_for(PAIRS) == [seen[1]]
+    assert replace(before, chosen=Chosen("landmarks")).views_for(PAIRS) == seen

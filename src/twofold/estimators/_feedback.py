@@ -54,6 +54,8 @@ MOST_FOR_LINEAR = 5000
 amazon-google, dblp-acm); maps around landmarks have a linear part, too."""
 MOST_FOR_VIEWS, FEWEST_RARER_FOR_VIEWS = 5000, 1250
 """Statements, and those of the rarer kind, that views are compared by; of more, some are drawn."""
+OUTGROWN = 1.5
+"""Times the statements that views were compared by; with so many they are compared again."""
 MOST_FOLDS = 5
 """Times that statements are held out, where there are few of a kind."""
 
@@ -72,6 +74,10 @@ class Feedback:
         NaN for items in no statement.
     view : View
         How the features are seen, whose points it started from.
+    views : sequence of View
+        How else they may be seen.
+    n_compared : int
+        Statements when views were compared last.
     as_they_are : RawMap
         The features with all their components.
     judged : dict
@@ -87,6 +93,16 @@ class Feedback:
     as_they_are: RawMap
     judged: dict[Way, list[float]]
     seconds: dict[str, float]
+    views: Sequence[View] = ()
+    n_compared: int = 0
+
+    def views_for(self, relation: Stated) -> Sequence[View]:
+        """Return the views to learn other statements in: all again once they are many more.
+
+        An embedder goes on in the view that it has learnt in.
+        """
+        is_outgrown = len(relation) >= OUTGROWN * self.n_compared
+        return self.views if is_outgrown and self.chosen.way != "embedder" else [self.view]
 
 
 def learn_by_feedback(
@@ -129,11 +145,8 @@ def learn_by_feedback(
         opened = _Opened(embedder, X, config, flips, n_rounds, callback)
         course = _Course(opened, opened.as_they_are(dim), loss, margin, rng)
         views = views_of(opened.features, opened.shape, dim)
-        few = _some_of(relation, rng)
-        if len(few) < len(relation):
-            views = [course.choice(views, few).best_view(held_out)]
-        found = course.choice(views, relation).learn(held_out)
-    return _over_all(found, relation)
+        found = course.choice(views, relation, held_out).learn(held_out)
+    return _over_all(replace(found, views=views, n_compared=len(relation)), relation)
 
 
 def refresh_by_feedback(
@@ -164,8 +177,10 @@ def refresh_by_feedback(
     with out_of_memory_sentence(config.batch_size):
         opened = _Opened(embedder, X, config, flips, None, callback)
         course = _Course(opened, before.as_they_are, loss, margin, rng)
-        found = course.choice([before.view], relation).go_on(before)
-    return _over_all(found, relation)
+        views = before.views_for(relation)
+        found = course.choice(views, relation).go_on(before)
+    n_compared = before.n_compared if len(views) == 1 else len(relation)
+    return _over_all(replace(found, views=before.views, n_compared=n_compared), relation)
 
 
 def learn_same_way(
@@ -254,8 +269,18 @@ class _Course:
     rng: np.random.Generator
     spent: list[dict[str, float]] = field(default_factory=list)
 
-    def choice(self, views: Sequence[View], relation: Stated) -> _Choice:
-        """Return the choice between ways to learn a relation, in some views."""
+    def choice(
+        self, views: Sequence[View], relation: Stated, held_out: float = HELD_OUT
+    ) -> _Choice:
+        """Return the choice between ways to learn a relation, in some views.
+
+        With many statements some of them say which view it is to be.
+        """
+        if len(views) > 1 and (few := _some_of(relation, self.rng)) is not relation:
+            views = [self._between(views, few).best_view(held_out)]
+        return self._between(views, relation)
+
+    def _between(self, views: Sequence[View], relation: Stated) -> _Choice:
         items = np.flatnonzero(relation.linked)
         is_triplets = isinstance(relation, TripletRelation)
         ways = [
