@@ -35,8 +35,8 @@ def a_fold(rows, relation: PairRelation = PAIRS) -> Fold:
 def few_and_many() -> tuple[Fold, Fold]:
     """Return a fold that asks about a few items, and one that asks about most."""
     few, many = a_fold(np.arange(4)), a_fold(np.arange(60))
-    assert few.asks_about_few
-    assert not many.asks_about_few
+    assert few.leaves_most
+    assert not many.leaves_most
     return few, many
 
 
@@ -62,7 +62,7 @@ def test_a_fold_knows_the_items_that_its_judge_does_not_ask_about():
 def test_nine_tenths_of_the_items_are_nearly_all(n_asked, expected):
     left = np.arange(n_asked // 2)
     judge = Judge(PairRelation(left, left + 40, left % 2, 80), "euclidean")
-    assert Fold(PAIRS, judge).asks_about_few is expected
+    assert Fold(PAIRS, judge).leaves_most is expected
 
 
 # ---- what is learnt from while ways are tried ----
@@ -136,7 +136,7 @@ def test_the_embedder_s_fold_asks_about_half_of_the_items_at_most():
     choice = _Choice([ways], relation, np.random.default_rng(0), [])
     first = choice._hold_out(0.2)[0]
     apart = choice._fold_apart(0.2, first)
-    assert not first.asks_about_few
+    assert not first.leaves_most
     assert len(first.unasked) < 10 < 40 <= len(apart.unasked)
     assert apart.kept.n_pairs + apart.judge.relation.n_pairs == relation.n_pairs
 

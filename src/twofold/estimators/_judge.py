@@ -125,6 +125,12 @@ def joined(all_looks: Sequence[Looks]) -> Looks:
     return whole
 
 
+def is_clearly_above(after: Placements, before: Placements) -> bool:
+    """Whether one look is above another by more than chance may give."""
+    gain = float(after[0].mean()) - float(before[0].mean())
+    return gain > N_ERRORS * gain_error(before, after)
+
+
 def gain_error(before: Placements, after: Placements) -> float:
     """Return the standard error of what one look is above another (DeLong's).
 

@@ -16,6 +16,8 @@ from twofold.estimators._ways import MAPS, WAYS, Chosen, Map, Way, Ways
 DEFAULT_EMBEDDER = "mlp"
 SHARE_ENOUGH = 0.9
 """Of the statements, and items: what was learnt from so many is not learnt again from all."""
+SHARE_LEFT = 0.65
+"""Of the items: with so many left, a map is judged by items that it does not learn, too."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,9 +33,9 @@ class Fold:
         return np.flatnonzero(~self.judge.relation.linked)
 
     @property
-    def asks_about_few(self) -> bool:
-        """Whether the judge asks about so few items that all else is nearly all."""
-        return len(self.unasked) >= SHARE_ENOUGH * self.judge.relation.n_items
+    def leaves_most(self) -> bool:
+        """Whether enough items to learn from are left if those it asks about are not regressed."""
+        return len(self.unasked) >= SHARE_LEFT * self.judge.relation.n_items
 
 
 class Trial:
@@ -42,7 +44,7 @@ class Trial:
     Maps are tried on every fold. The embedder is tried beside the better of them where no item that
     the judge asks about is regressed to its target: a network learns by heart what it has seen, and
     would be preferred for it (scene at one pair an item: AUROC of the pairs held out .866 against
-    .843 of the map, but .788 against .822 on new items).
+    .843 of the map, but .788 against .822 on new items). So are maps, where enough items are left.
 
     Parameters
     ----------
@@ -72,7 +74,8 @@ class Trial:
     ) -> None:
         self.ways = ways
         self._statements = statements
-        self._folds = folds
+        self._folds = list(folds)
+        self._looks_of_folds: dict[Map, list[Looks]] = {}
         self._tried: dict[Way, _Tried] = {}
         self._beside: Looks | None = None
         self._spent = [] if spent is None else spent
@@ -80,19 +83,30 @@ class Trial:
 
     def try_map(self, map_: Map) -> None:
         """Learn a map."""
-        all_looks = [Looks(fold.judge) for fold in self._folds]
-        for fold, looks in zip(self._folds, all_looks, strict=True):
-            rows = fold.unasked if fold.asks_about_few else None
+        self._looks_of_folds[map_] = []
+        self._try_on(self._folds, map_)
+
+    def go_on_with(self, folds: Sequence[Fold]) -> None:
+        """Learn the maps that were tried on more folds, too."""
+        self._folds += folds
+        for map_ in self._looks_of_folds:
+            self._try_on(folds, map_)
+
+    def _try_on(self, folds: Sequence[Fold], map_: Map) -> None:
+        for fold in folds:
+            looks = Looks(fold.judge)
+            rows = fold.unasked if fold.leaves_most else None
             learnt = self.ways.by_map(map_, fold.kept, looks, rows=rows)
             self._spent.append(learnt.seconds)
-        n_items = self._statements.n_items if rows is None else len(rows)
-        self._tried[map_] = _Tried(learnt, len(fold.kept), n_items)
-        self.looks[map_] = joined(all_looks)
+            self._looks_of_folds[map_].append(looks)
+            n_items = self._statements.n_items if rows is None else len(rows)
+            self._tried[map_] = _Tried(learnt, len(fold.kept), n_items)
+        self.looks[map_] = joined(self._looks_of_folds[map_])
 
     def try_embedder(self, fold: Fold) -> None:
         """Learn the embedder from where the better map comes, and the map beside it."""
         guide, looks, rows = self._guide, Looks(fold.judge), fold.unasked
-        if self._folds == [fold] and fold.asks_about_few:
+        if self._folds == [fold] and fold.leaves_most:
             self._beside, guided = self.looks[guide], self._tried[guide].learnt
         else:
             self._beside = Looks(fold.judge)
