@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from little_problems import beside_loud_noise, pairs_within
-from little_trials import LOUD, PAIRS, Y, a_setting
+from little_trials import LOUD, PAIRS, Y, a_setting, right_of
 from sklearn.linear_model import Ridge
 
 from twofold import MetricLearner
@@ -103,7 +103,7 @@ def test_quiet_directions_are_kept_where_they_tell():
     assert learner.score(X, labels) > few.score(X, labels) + 0.02
 
 
-def test_only_the_view_that_clearly_orders_best_is_tried():
+def test_views_that_order_statements_clearly_worse_are_not_tried():
     rng = np.random.default_rng(0)
     useless = rng.normal(size=(80, 5)).astype(np.float32)
     settings = [a_setting(Ridge(), X) for X in (useless, useless, orders_pairs())]
@@ -162,6 +162,57 @@ def test_all_that_was_tried_is_on_the_account():
     n_folds = len(choice._hold_out(0.2))
     choice.best_view(0.2)
     assert len(spent) == 3 * n_folds
+
+
+# ---- what is not easy ----
+
+
+class Foreseen(Ways):
+    """Ways whose judges see what they are told to."""
+
+    def __init__(self, found: float, stiffness: float) -> None:
+        setting = replace(a_setting(Ridge()), view=View(a_setting().view.raw, stiffness))
+        super().__init__(setting, "contrastive", 1.0, np.random.default_rng(0), False)
+        self.found = found
+        self.n_tried = 0
+
+    def by_map(self, map_, statements, judge=None, n_rounds=None, rows=None):
+        self.n_tried += 1
+        learnt = super().by_map(map_, statements, None, 1, rows)
+        judge.found[:] = [0.5, self.found]
+        n_right = round(100 * self.found)
+        judge._seen[:] = [[right_of(50)] * 2, [right_of(n_right)] * 2]
+        return learnt
+
+
+def chosen_of(*all_ways: Foreseen) -> Foreseen:
+    statements = pairs_within(LOUD_CLASSES, 3000)
+    choice = _Choice(all_ways, statements, np.random.default_rng(0), [])
+    return choice._try_views(choice._hold_out(0.2)).ways
+
+
+def test_what_is_easy_is_tried_once_and_without_stiff_maps():
+    usual, stiff = Foreseen(0.95, 1), Foreseen(0.99, STIFF)
+    assert chosen_of(usual, stiff) is usual
+    assert (usual.n_tried, stiff.n_tried) == (1, 0)
+
+
+def test_what_is_not_easy_is_judged_by_more():
+    usual, stiff = Foreseen(0.6, 1), Foreseen(0.8, STIFF)
+    assert chosen_of(usual, stiff) is stiff
+    assert usual.n_tried == stiff.n_tried == feedback_module.FOLDS_UNLESS_EASY
+
+
+@pytest.mark.parametrize(("found", "is_stiff"), [(0.8, True), (0.6, False)])
+def test_of_equals_the_stiff_map_is_preferred(found, is_stiff):
+    usual, stiff = Foreseen(0.8, 1), Foreseen(found, STIFF)
+    assert chosen_of(usual, stiff) is (stiff if is_stiff else usual)
+
+
+def test_of_equals_fewer_directions_are_preferred():
+    few, all_ = Foreseen(0.8, 1), Foreseen(0.8, 1)
+    assert chosen_of(few, all_) is few
+    assert chosen_of(few, Foreseen(0.89, 1)) is not few
 
 
 # ---- statements that come later ----
