@@ -32,7 +32,7 @@ from torch import nn
 
 from twofold import LabelRelation, MetricLearner, PairRelation, TripletRelation, load
 from twofold._core.warnings import RelationWarning
-from twofold.estimators import _feedback as feedback_module
+from twofold.estimators import _choice as choice_module
 from twofold.estimators import _metric_learner as metric_learner_module
 from twofold.estimators._ways import MAPS, Ways
 
@@ -748,9 +748,9 @@ def test_fitting_again_starts_anew():
 
 
 def test_with_many_statements_the_linear_map_is_not_tried(monkeypatch):
-    monkeypatch.setattr(feedback_module, "MOST_FOR_LINEAR", len(LOUD_PAIRS) - 1)
+    monkeypatch.setattr(choice_module, "MOST_FOR_LINEAR", len(LOUD_PAIRS) - 1)
     learner = a_learner(feedback=2, max_epochs=2).fit(LOUD, relation=LOUD_PAIRS)
     assert list(learner.history_["feedback"]["judged"]) == ["landmarks", "embedder"]
-    monkeypatch.setattr(feedback_module, "MOST_FOR_LINEAR", len(LOUD_PAIRS))
+    monkeypatch.setattr(choice_module, "MOST_FOR_LINEAR", len(LOUD_PAIRS))
     learner.fit(LOUD, relation=LOUD_PAIRS)
     assert list(learner.history_["feedback"]["judged"]) == ["linear", "landmarks", "embedder"]

@@ -19,7 +19,7 @@ from torch import nn
 
 from twofold import PairRelation
 from twofold.estimators import _trial as trial_module
-from twofold.estimators._feedback import _Choice
+from twofold.estimators._choice import Choice
 from twofold.estimators._judge import Judge
 from twofold.estimators._trial import Fold, Trial
 from twofold.estimators._ways import MAPS, Ways
@@ -133,7 +133,7 @@ def test_seconds_are_those_of_all_that_was_learnt():
 def test_the_embedder_s_fold_asks_about_half_of_the_items_at_most():
     relation = pairs_within(Y, 600)
     ways = some_ways()
-    choice = _Choice([ways], relation, np.random.default_rng(0), [])
+    choice = Choice([ways], relation, np.random.default_rng(0), [])
     first = choice._hold_out(0.2)[0]
     apart = choice._fold_apart(0.2, first)
     assert not first.leaves_most
@@ -144,7 +144,7 @@ def test_the_embedder_s_fold_asks_about_half_of_the_items_at_most():
 def test_triplets_are_parted_and_tried_too():
     relation = triplets_within(Y)
     ways = some_ways(KNeighborsRegressor(3), is_triplets=True)
-    choice = _Choice([ways], relation, np.random.default_rng(0), [])
+    choice = Choice([ways], relation, np.random.default_rng(0), [])
     folds = choice._hold_out(0.2)
     apart = choice._fold_apart(0.2, folds[0])
     trial = a_trial(ways, folds, relation, apart)
@@ -159,7 +159,7 @@ def test_triplets_are_parted_and_tried_too():
 def test_statements_are_held_out_as_often_as_it_takes_for_250_of_the_rarer_kind(n_pairs, expected):
     left = np.arange(n_pairs)
     relation = PairRelation(left, left + n_pairs, left % 2, 2 * n_pairs)
-    choice = _Choice([some_ways()], relation, np.random.default_rng(0), [])
+    choice = Choice([some_ways()], relation, np.random.default_rng(0), [])
     folds = choice._hold_out(0.2)
     assert len(folds) == expected
     share = min(0.2, 250 / (n_pairs / 2))

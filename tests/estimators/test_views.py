@@ -13,7 +13,7 @@ from sklearn.linear_model import Ridge
 from twofold import MetricLearner
 from twofold._core.warnings import RelationWarning
 from twofold.estimators import _feedback as feedback_module
-from twofold.estimators._feedback import _Choice
+from twofold.estimators._choice import FOLDS_UNLESS_EASY, Choice, Feedback
 from twofold.estimators._views import FEW, STIFF, View, views_of
 from twofold.estimators._ways import Chosen, Ways
 from twofold.regression import fit_raw_map, open_features
@@ -108,9 +108,9 @@ def test_views_that_order_statements_clearly_worse_are_not_tried():
     useless = rng.normal(size=(80, 5)).astype(np.float32)
     settings = [a_setting(Ridge(), X) for X in (useless, useless, orders_pairs())]
     all_ways = [Ways(one, "contrastive", 1.0, rng, False) for one in settings]
-    worth = _Choice(all_ways, PAIRS, rng, [])._worth_trying
+    worth = Choice(all_ways, PAIRS, rng, [])._worth_trying
     assert worth == all_ways[2:]
-    assert _Choice(all_ways[:2], PAIRS, rng, [])._worth_trying == all_ways[:2]
+    assert Choice(all_ways[:2], PAIRS, rng, [])._worth_trying == all_ways[:2]
 
 
 def orders_pairs() -> np.ndarray:
@@ -125,13 +125,13 @@ def test_of_many_statements_some_choose_the_view_and_all_are_learnt(monkeypatch)
     monkeypatch.setattr(feedback_module, "MOST_FOR_VIEWS", 300)
     monkeypatch.setattr(feedback_module, "FEWEST_RARER_FOR_VIEWS", 50)
     sizes = []
-    best_view = _Choice.best_view
+    best_view = Choice.best_view
 
     def watched(self, held_out):
         sizes.append(len(self._statements))
         return best_view(self, held_out)
 
-    monkeypatch.setattr(_Choice, "best_view", watched)
+    monkeypatch.setattr(Choice, "best_view", watched)
     sampled = fitted(X, labels)
     assert sizes == [pytest.approx(300, abs=1)]  # parted kind by kind
     assert sampled.dim_ == whole.dim_
@@ -158,7 +158,7 @@ def test_all_that_was_tried_is_on_the_account():
     rng = np.random.default_rng(0)
     spent: list[dict[str, float]] = []
     seen = [Ways(one, "contrastive", 1.0, rng, False) for one in settings]
-    choice = _Choice(seen, pairs_within(LOUD_CLASSES, 400), rng, spent)
+    choice = Choice(seen, pairs_within(LOUD_CLASSES, 400), rng, spent)
     n_folds = len(choice._hold_out(0.2))
     choice.best_view(0.2)
     assert len(spent) == 3 * n_folds
@@ -187,7 +187,7 @@ class Foreseen(Ways):
 
 def chosen_of(*all_ways: Foreseen) -> Foreseen:
     statements = pairs_within(LOUD_CLASSES, 3000)
-    choice = _Choice(all_ways, statements, np.random.default_rng(0), [])
+    choice = Choice(all_ways, statements, np.random.default_rng(0), [])
     return choice._try_views(choice._hold_out(0.2)).ways
 
 
@@ -200,7 +200,7 @@ def test_what_is_easy_is_tried_once_and_without_stiff_maps():
 def test_what_is_not_easy_is_judged_by_more():
     usual, stiff = Foreseen(0.6, 1), Foreseen(0.8, STIFF)
     assert chosen_of(usual, stiff) is stiff
-    assert usual.n_tried == stiff.n_tried == feedback_module.FOLDS_UNLESS_EASY
+    assert usual.n_tried == stiff.n_tried == FOLDS_UNLESS_EASY
 
 
 @pytest.mark.parametrize(("found", "is_stiff"), [(0.8, True), (0.6, False)])
@@ -243,8 +243,6 @@ def test_views_stay_while_statements_are_a_few_more():
 
 def test_an_embedder_stays_in_its_view():
     seen = [View(fit_raw_map(open_features(LOUD, "cpu"))) for _ in range(2)]
-    before = feedback_module.Feedback(
-        Chosen("embedder"), None, None, seen[1], None, {}, {}, seen, n_compared=10
-    )
+    before = Feedback(Chosen("embedder"), None, None, seen[1], None, {}, {}, seen, n_compared=10)
     assert before.views_for(PAIRS) == [seen[1]]
     assert replace(before, chosen=Chosen("landmarks")).views_for(PAIRS) == seen

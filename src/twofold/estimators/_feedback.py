@@ -10,102 +10,29 @@ many rounds are best. What they choose is then learnt from all statements.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from twofold._core.warnings import RelationWarning, warn_user
-from twofold.estimators._judge import Judge, is_clearly_above
-from twofold.estimators._moving_targets import Points, Stated
-from twofold.estimators._rounds import Learnt, Setting
-from twofold.estimators._trial import Fold, Trial
+from twofold.estimators._choice import HELD_OUT, Choice, Feedback, n_rarer
+from twofold.estimators._moving_targets import Stated
+from twofold.estimators._opened import Opened
 from twofold.estimators._views import View, views_of
-from twofold.estimators._ways import Chosen, Way, Ways
+from twofold.estimators._ways import Ways
 from twofold.regression import (
-    LARGEST_DIM,
     Epoch,
     NetworkEmbedder,
     RawMap,
     RegressorEmbedder,
     TrainingConfig,
-    fit_raw_map,
-    is_network,
-    item_shape,
-    open_features,
     out_of_memory_sentence,
-    prepare_features,
-    refuse_flipped_vectors,
 )
 from twofold.relations import TripletRelation
 
-HELD_OUT = 0.2
-MOST_HELD_OUT = 250
-"""Of the rarer kind: more would hardly tell ways apart better, and be missing for learning."""
-SHARE_ASKED_ABOUT = 0.5
-"""Of the items: no more are in the statements that judge the embedder: it does not learn them."""
-FEWEST_HELD_OUT = 5
-"""Statements of which less cannot tell one map from another."""
-MOST_FOR_LINEAR = 5000
-"""Statements. With more, the linear map takes a fifth of the time and was chosen in no run (MNIST,
-amazon-google, dblp-acm); maps around landmarks have a linear part, too."""
 MOST_FOR_VIEWS, FEWEST_RARER_FOR_VIEWS = 5000, 1250
 """Statements, and those of the rarer kind, that views are compared by; of more, some are drawn."""
-OUTGROWN = 1.5
-"""Times the statements that views were compared by; with so many they are compared again."""
-MOST_FOLDS = 5
-"""Times that statements are held out, where there are few of a kind."""
-EASY, FOLDS_UNLESS_EASY = 0.9, 4
-"""What is ordered no better than so needs more judges: on delicious 250 of a kind chose the view
-and the round too much by chance (AUROC of new items .641 to .670, with 1,000 .659 to .668)."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Feedback:
-    """What feedback came to.
-
-    Attributes
-    ----------
-    chosen : Chosen
-        The way.
-    learnt : Learnt
-        By that way, from all statements.
-    targets : ndarray of float32, shape (n_items, dim)
-        NaN for items in no statement.
-    view : View
-        How the features are seen, whose points it started from.
-    views : sequence of View
-        How else they may be seen.
-    n_compared : int
-        Statements when views were compared last.
-    as_they_are : RawMap
-        The features with all their components.
-    judged : dict
-        How the ways were judged, after each round.
-    seconds : dict
-        Of the phases, over all that was tried.
-    """
-
-    chosen: Chosen
-    learnt: Learnt
-    targets: Points
-    view: View
-    as_they_are: RawMap
-    judged: dict[Way, list[float]]
-    seconds: dict[str, float]
-    views: Sequence[View] = ()
-    n_compared: int = 0
-
-    def views_for(self, relation: Stated) -> Sequence[View]:
-        """Return the views to learn other statements in: all again once they are many more.
-
-        An embedder goes on in the view that it has learnt in.
-        """
-        is_outgrown = len(relation) >= OUTGROWN * self.n_compared
-        return self.views if is_outgrown and self.chosen.way != "embedder" else [self.view]
 
 
 def learn_by_feedback(
@@ -145,7 +72,7 @@ def learn_by_feedback(
         Share of the statements that choose, at most 250 of the rarer kind.
     """
     with out_of_memory_sentence(config.batch_size):
-        opened = _Opened(embedder, X, config, flips, n_rounds, callback)
+        opened = Opened(embedder, X, config, flips, n_rounds, callback)
         course = _Course(opened, opened.as_they_are(dim), loss, margin, rng)
         views = views_of(opened.features, opened.shape, dim)
         found = course.choice(views, relation, held_out).learn(held_out)
@@ -178,7 +105,7 @@ def refresh_by_feedback(
         See `learn_by_feedback`.
     """
     with out_of_memory_sentence(config.batch_size):
-        opened = _Opened(embedder, X, config, flips, None, callback)
+        opened = Opened(embedder, X, config, flips, None, callback)
         course = _Course(opened, before.as_they_are, loss, margin, rng)
         views = before.views_for(relation)
         found = course.choice(views, relation).go_on(before)
@@ -208,73 +135,23 @@ def learn_same_way(
     embedder, X, relation, config, rng, loss, margin, n_rounds, flips
         See `learn_by_feedback`.
     """
-    opened = _Opened(embedder, X, config, flips, n_rounds, None)
+    opened = Opened(embedder, X, config, flips, n_rounds, None)
     course = _Course(opened, before.as_they_are, loss, margin, rng)
     return course.choice([before.view], relation).learn_again(before.chosen)
-
-
-class _Opened:
-    """What the user gave, checked and on the device."""
-
-    def __init__(
-        self,
-        embedder: Any,
-        X: Any,
-        config: TrainingConfig,
-        flips: bool,
-        n_rounds: int | None,
-        callback: Callable[[Epoch], Any] | None,
-    ) -> None:
-        numbers = X if is_network(embedder) else prepare_features(X)
-        self.shape = item_shape(numbers)
-        refuse_flipped_vectors(flips, self.shape)
-        self.features = open_features(numbers, config.device)
-        self._embedder = embedder
-        self._X = X
-        self._config = config
-        self._flips = flips
-        self._n_rounds = n_rounds
-        self._callback = callback
-
-    def as_they_are(self, dim: int | None) -> RawMap:
-        """Return the features with all their components, or as many as may be kept."""
-        return fit_raw_map(self.features, dim or min(math.prod(self.shape), LARGEST_DIM))
-
-    def seen(self, view: View, as_they_are: RawMap, items: NDArray[np.int64]) -> Setting:
-        """Return some items in a view, as a setting to learn in."""
-        start = view.raw.points(self.features, items)
-        _refuse_not_finite(start, items)
-        return Setting(
-            embedder=self._embedder,
-            X=self._X,
-            features=self.features,
-            shape=self.shape,
-            items=items,
-            view=view,
-            start=start,
-            as_they_are=as_they_are,
-            config=self._config,
-            flips=self._flips,
-            n_rounds=self._n_rounds,
-            max_epochs=self._config.max_epochs,
-            callback=self._callback,
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Course:
     """What all choices of one fit have in common."""
 
-    opened: _Opened
+    opened: Opened
     as_they_are: RawMap
     loss: Literal["contrastive", "dot"]
     margin: float
     rng: np.random.Generator
     spent: list[dict[str, float]] = field(default_factory=list)
 
-    def choice(
-        self, views: Sequence[View], relation: Stated, held_out: float = HELD_OUT
-    ) -> _Choice:
+    def choice(self, views: Sequence[View], relation: Stated, held_out: float = HELD_OUT) -> Choice:
         """Return the choice between ways to learn a relation, in some views.
 
         With many statements some of them say which view it is to be.
@@ -283,7 +160,7 @@ class _Course:
             views = [self._between(views, few).best_view(held_out)]
         return self._between(views, relation)
 
-    def _between(self, views: Sequence[View], relation: Stated) -> _Choice:
+    def _between(self, views: Sequence[View], relation: Stated) -> Choice:
         items = np.flatnonzero(relation.linked)
         is_triplets = isinstance(relation, TripletRelation)
         ways = [
@@ -296,191 +173,13 @@ class _Course:
             )
             for view in views
         ]
-        return _Choice(ways, relation.take(items), self.rng, self.spent)
-
-
-class _Choice:
-    """The choice between ways, by statements that are held out; in one view or, first, of some."""
-
-    def __init__(
-        self,
-        seen: Sequence[Ways],
-        statements: Stated,
-        rng: np.random.Generator,
-        spent: list[dict[str, float]],
-    ) -> None:
-        self._seen = seen
-        self._statements = statements
-        self._rng = rng
-        self._spent = spent
-
-    def best_view(self, held_out: float) -> View:
-        """Return the view in which a map learns best."""
-        folds = self._hold_out(held_out)
-        ways = self._try_views(folds).ways if folds else self._seen[0]
-        return ways.setting.view
-
-    def learn(self, held_out: float, with_embedder: bool = True) -> Feedback:
-        """Try every way, and learn by the one that statements held out prefer."""
-        folds = self._hold_out(held_out)
-        if not folds:
-            why = f"{len(self._statements)} statement(s) are too few to learn from and to check it"
-            return self._as_they_are(why, {})
-        trial = self._try_views(folds)
-        if len(self._statements) <= MOST_FOR_LINEAR:
-            trial.try_map("linear")
-        if with_embedder:
-            trial.try_embedder(self._fold_apart(held_out, folds[0]))
-        if not trial.is_clearly_better:
-            return self._as_they_are(_nothing_better(folds, trial.judged), trial.judged)
-        learnt = trial.learn()
-        found = self._feedback(trial.ways, trial.chosen, learnt, trial.judged)
-        return replace(found, seconds=trial.seconds)
-
-    def learn_again(self, chosen: Chosen) -> NetworkEmbedder | RegressorEmbedder:
-        """Learn a way that was chosen before, as it was then."""
-        return self._seen[0].learn(chosen, self._statements)[-1].embedder
-
-    def go_on(self, before: Feedback) -> Feedback:
-        """Learn the way that was chosen before; a map and its rounds are chosen anew."""
-        if before.chosen.way != "embedder":
-            return self.learn(HELD_OUT, with_embedder=False)
-        embedder, chosen, ways = before.learnt.embedder, before.chosen, self._seen[0]
-        learnt = ways.refresh_embedder(embedder, chosen, self._statements)
-        return self._feedback(ways, chosen, learnt, before.judged)
-
-    def _try_views(self, folds: Sequence[Fold]) -> Trial:
-        """Learn maps around landmarks in every view; return the trial in the one they like best.
-
-        Of equals it is the one with fewest directions. Stiff maps are for what is not easy; there
-        of equals they are preferred, since they change less by chance.
-        """
-        usual, *others = self._worth_trying
-        best = Trial(usual, self._statements, folds, self._spent)
-        best.try_map("landmarks")
-        is_easy = best.looks["landmarks"].best >= EASY
-        if not is_easy:
-            more = self._more_folds(folds)
-            best.go_on_with(more)
-            folds = [*folds, *more]
-        for ways in others:
-            if is_easy and ways.setting.view.stiffness > 1:
-                continue
-            other = Trial(ways, self._statements, folds, self._spent)
-            other.try_map("landmarks")
-            looks, best_looks = other.looks["landmarks"], best.looks["landmarks"]
-            if looks.is_better_than(best_looks) or (
-                ways.setting.view.stiffness > 1 and not best_looks.is_better_than(looks)
-            ):
-                best = other
-        return best
-
-    @property
-    def _worth_trying(self) -> Sequence[Ways]:
-        """The views whose points, as they are, do not order the statements clearly worse."""
-        judge = Judge(self._statements, self._seen[0].metric)
-        seen = [judge.placements(ways.setting.start) for ways in self._seen]
-        best = max(seen, key=lambda placements: float(placements[0].mean()))
-        return [
-            ways
-            for ways, placements in zip(self._seen, seen, strict=True)
-            if not is_clearly_above(best, placements)
-        ]
-
-    def _hold_out(self, share: float) -> list[Fold]:
-        """Part statements, again and again, into those to learn from and those that judge.
-
-        As often as it takes to hold out enough of the rarer kind; never, if there are too few.
-        """
-        n_rarer = _n_rarer(self._statements)
-        share = min(share, MOST_HELD_OUT / max(1, n_rarer))
-        n_folds = math.ceil(MOST_HELD_OUT / max(1.0, share * n_rarer) - 0.5)
-        return self._folds(share, min(max(n_folds, 1), MOST_FOLDS))
-
-    def _more_folds(self, folds: Sequence[Fold]) -> list[Fold]:
-        """Part statements as often again as it takes where judges disagree."""
-        share = len(folds[0].judge.relation) / len(self._statements)
-        return self._folds(share, FOLDS_UNLESS_EASY - len(folds))
-
-    def _folds(self, share: float, n_folds: int) -> list[Fold]:
-        folds = [self._fold(share) for _ in range(n_folds)]
-        return [fold for fold in folds if fold is not None]
-
-    def _fold_apart(self, share: float, first: Fold) -> Fold:
-        """Return a fold for the embedder, whose judge leaves enough items to learn."""
-        if first.leaves_most:
-            return first
-        return self._fold(min(share, _share_asked_about(self._statements))) or first
-
-    def _fold(self, share: float) -> Fold | None:
-        try:
-            kept, out = self._statements.split(share, random_state=self._rng)
-        except ValueError:  # one pair or triplet, however often it is stated
-            return None
-        if len(out) < FEWEST_HELD_OUT:
-            return None
-        judge = Judge(out, self._seen[0].metric)
-        can_learn = Judge(kept, self._seen[0].metric).can_judge
-        return Fold(kept, judge) if judge.can_judge and can_learn else None
-
-    def _as_they_are(self, why: str, judged: dict[Way, list[float]]) -> Feedback:
-        """Return the features' own metric, and say why."""
-        warn_user(f"{why}, so the embedding is the features as they are.", RelationWarning)
-        ways = self._seen[0]
-        return self._feedback(ways, Chosen("raw"), ways.by_features(), judged)
-
-    def _feedback(
-        self, ways: Ways, chosen: Chosen, learnt: Learnt, judged: dict[Way, list[float]]
-    ) -> Feedback:
-        setting = ways.setting
-        return Feedback(
-            chosen,
-            learnt,
-            learnt.targets,
-            setting.view,
-            setting.as_they_are,
-            judged,
-            learnt.seconds,
-        )
+        return Choice(ways, relation.take(items), self.rng, self.spent)
 
 
 def _some_of(relation: Stated, rng: np.random.Generator) -> Stated:
     """Return enough statements to compare views by."""
-    share = max(MOST_FOR_VIEWS / len(relation), FEWEST_RARER_FOR_VIEWS / max(1, _n_rarer(relation)))
+    share = max(MOST_FOR_VIEWS / len(relation), FEWEST_RARER_FOR_VIEWS / max(1, n_rarer(relation)))
     return relation if share >= 1 else relation.split(share, random_state=rng)[1]
-
-
-def _refuse_not_finite(points: Points, items: NDArray[np.int64]) -> None:
-    wrong = np.flatnonzero(~np.isfinite(points).all(axis=1))
-    if wrong.size:
-        raise ValueError(
-            f"X holds NaN or infinity, first in row {items[wrong[0]]} of those in some statement, "
-            "or in many. Replace or drop it first."
-        )
-
-
-def _share_asked_about(statements: Stated) -> float:
-    """Return the share of statements that leaves enough items which they do not ask about."""
-    n_roles = 3 if isinstance(statements, TripletRelation) else 2
-    n_most = SHARE_ASKED_ABOUT * statements.n_items / n_roles
-    return min(MOST_HELD_OUT / max(1, _n_rarer(statements)), n_most / len(statements))
-
-
-def _n_rarer(statements: Stated) -> int:
-    """Return how many pairs of the rarer kind there are, or triplets."""
-    if isinstance(statements, TripletRelation):
-        return len(statements)
-    n_alike = int((statements.similar > 0.5).sum())
-    return min(n_alike, len(statements) - n_alike)
-
-
-def _nothing_better(folds: Sequence[Fold], judged: dict[Way, list[float]]) -> str:
-    found = next(iter(judged.values()))[0]
-    n_judges = sum(len(fold.judge.relation) for fold in folds)
-    return (
-        f"Nothing learnt orders the {n_judges} statements held out clearly better than the "
-        f"features do ({found:.4f})"
-    )
 
 
 def _over_all(found: Feedback, relation: Stated) -> Feedback:

@@ -9,12 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.checks import check_count, check_number
-from twofold.estimators._feedback import (
-    HELD_OUT,
-    Feedback,
-    learn_by_feedback,
-    refresh_by_feedback,
-)
+from twofold.estimators._choice import HELD_OUT, Feedback
+from twofold.estimators._feedback import learn_by_feedback, refresh_by_feedback
 from twofold.estimators._inputs import Relation
 from twofold.estimators._later_statements import Stated
 from twofold.estimators._training_parameters import (

@@ -14,8 +14,8 @@ from twofold._core.checks import check_choice, check_count
 from twofold._core.devices import resolve_device
 from twofold._core.random import RandomState, as_generator
 from twofold.estimators._asking import Suggestions, suggest_from
+from twofold.estimators._choice import Feedback
 from twofold.estimators._embedding_learner import EmbeddingLearner
-from twofold.estimators._feedback import Feedback
 from twofold.estimators._fitting import fit_by_feedback, fit_once
 from twofold.estimators._inputs import Relation, as_relation, check_features
 from twofold.estimators._training_parameters import check_validation_fraction
@@ -53,7 +53,8 @@ class MetricLearner(EmbeddingLearner):
     dim : int or "auto"
         Components of the embedding. "auto" is 16, or as many as there are classes where these are
         more, up to 256: the dot product gives every class a direction of its own. With feedback,
-        which starts from the features, it is as many as hold 95 % of their variance, up to 256.
+        which starts from the features, it is their 32 leading directions or, where statements held
+        out prefer it, as many as hold 95 % of their variance, up to 256.
     loss : {"auto", "dot", "contrastive"}
         What phase 1 minimises, and so how points are compared: by inner product or by distance.
         "auto" is distance with feedback, and else the inner product.
