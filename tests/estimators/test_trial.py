@@ -181,6 +181,7 @@ def test_maps_that_were_tried_go_on_with_more_folds():
     of_both = trial.looks["landmarks"].found
     assert of_both == pytest.approx(at_once.looks["landmarks"].found)
     assert of_both != of_first
+    assert trial.n_judging == len(first.judge.relation) + len(second.judge.relation)
 
 
 # ---- which way ----

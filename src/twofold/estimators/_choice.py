@@ -115,7 +115,7 @@ class Choice:
         if with_embedder:
             trial.try_embedder(self._fold_apart(held_out, folds[0]))
         if not trial.is_clearly_better:
-            return self._as_they_are(_nothing_better(folds, trial.judged), trial.judged)
+            return self._as_they_are(_nothing_better(trial), trial.judged)
         learnt = trial.learn()
         found = self._feedback(trial.ways, trial.chosen, learnt, trial.judged)
         return replace(found, seconds=trial.seconds)
@@ -242,10 +242,9 @@ def n_rarer(statements: Stated) -> int:
     return min(n_alike, len(statements) - n_alike)
 
 
-def _nothing_better(folds: Sequence[Fold], judged: dict[Way, list[float]]) -> str:
-    found = next(iter(judged.values()))[0]
-    n_judges = sum(len(fold.judge.relation) for fold in folds)
+def _nothing_better(trial: Trial) -> str:
+    found = next(iter(trial.judged.values()))[0]
     return (
-        f"Nothing learnt orders the {n_judges} statements held out clearly better than the "
+        f"Nothing learnt orders the {trial.n_judging} statements held out clearly better than the "
         f"features do ({found:.4f})"
     )

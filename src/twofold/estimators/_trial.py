@@ -148,6 +148,11 @@ class Trial:
         return any(self.looks[way].is_clearly_better() for way in (self._guide, self._way))
 
     @property
+    def n_judging(self) -> int:
+        """Statements that judge maps, in all folds together."""
+        return sum(len(fold.judge.relation) for fold in self._folds)
+
+    @property
     def judged(self) -> dict[Way, list[float]]:
         """How the ways were judged, at the start and after each round."""
         return {way: self.looks[way].found for way in WAYS if way in self.looks}
