@@ -9,6 +9,7 @@ from twofold.experiments import PROTOCOLS
 from twofold.experiments._examples import draw_examples
 from twofold.experiments._following import evaluated_epochs
 from twofold.experiments._methods import METHODS, Setting
+from twofold.experiments._paper import N_EVALUATIONS
 from twofold.experiments._sets import Part, open_set, part_validation
 from twofold.regression import NETWORKS
 
@@ -84,4 +85,4 @@ def test_first_and_last_epochs_are_looked_at(n_epochs):
     epochs = evaluated_epochs(n_epochs)
     assert {1, n_epochs} <= epochs
     assert max(epochs) == n_epochs
-    assert len(epochs) <= 16
+    assert len(epochs) <= N_EVALUATIONS

@@ -22,7 +22,7 @@ VALIDATION_SHARE, MOST_VALIDATION = 0.1, 2000
 """Training items that only choose the number of epochs: a tenth, but no more than so many."""
 N_PHASE_1 = 10
 """Times that phase 1 is timed, each with its own pairs."""
-N_EVALUATIONS = 16
+N_EVALUATIONS = 32
 """Epochs at which a run is looked at, at most about so many."""
 
 Score = Literal["accuracy", "jaccard"]
