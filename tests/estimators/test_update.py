@@ -69,6 +69,16 @@ def test_a_map_is_chosen_anew_without_the_embedder(embedder):
     assert learner.score(X, labels) > 0.98
 
 
+def test_a_map_is_learnt_again_while_statements_are_a_few_more():
+    learner = fitted(PAIRS.take_pairs(np.arange(700)))
+    judged, before = learner.history_["feedback"]["judged"], learner.transform(X)
+    learner.update(PAIRS.take_pairs(np.arange(700, 800)))
+    assert found_by(learner) == "landmarks"
+    assert learner.history_["feedback"]["judged"] == judged  # nothing is held out
+    assert not np.allclose(learner.transform(X), before)
+    assert learner.score(X, labels) > 0.98
+
+
 @pytest.mark.parametrize("embedder", ["mlp", Ridge()])
 def test_features_as_they_are_give_way_when_statements_suffice(embedder):
     few = PAIRS.take_pairs(np.arange(0, 800, 50))

@@ -241,8 +241,12 @@ def test_views_stay_while_statements_are_a_few_more():
     assert learner._feedback.n_compared == 400
 
 
-def test_an_embedder_stays_in_its_view():
-    seen = [View(fit_raw_map(open_features(LOUD, "cpu"))) for _ in range(2)]
-    before = Feedback(Chosen("embedder"), None, None, seen[1], None, {}, {}, seen, n_compared=10)
-    assert before.views_for(PAIRS) == [seen[1]]
-    assert replace(before, chosen=Chosen("landmarks")).views_for(PAIRS) == seen
+@pytest.mark.parametrize(
+    ("n_then", "is_outgrown"), [(10, True), (60, True), (61, False), (134, False), (135, True)]
+)
+def test_statements_outgrow_a_map_but_no_embedder(n_then, is_outgrown):
+    ninety = PAIRS.take_pairs(np.arange(90))
+    view = View(fit_raw_map(open_features(LOUD, "cpu")))
+    before = Feedback(Chosen("landmarks"), None, None, view, None, {}, {}, n_compared=n_then)
+    assert before.is_outgrown_by(ninety) == is_outgrown
+    assert not replace(before, chosen=Chosen("embedder")).is_outgrown_by(ninety)

@@ -29,7 +29,7 @@ MOST_FOR_LINEAR = 5000
 """Statements. With more, the linear map takes a fifth of the time and was chosen in no run (MNIST,
 amazon-google, dblp-acm); maps around landmarks have a linear part, too."""
 OUTGROWN = 1.5
-"""Times the statements that views were compared by; with so many they are compared again."""
+"""Times the statements that views and ways were compared by; with so many they are again."""
 MOST_FOLDS = 5
 """Times that statements are held out, where there are few of a kind."""
 EASY, FOLDS_UNLESS_EASY = 0.9, 4
@@ -54,7 +54,7 @@ class Feedback:
     views : sequence of View
         How else they may be seen.
     n_compared : int
-        Statements when views were compared last.
+        Statements when views and ways were compared last.
     as_they_are : RawMap
         The features with all their components.
     judged : dict
@@ -73,13 +73,13 @@ class Feedback:
     views: Sequence[View] = ()
     n_compared: int = 0
 
-    def views_for(self, relation: Stated) -> Sequence[View]:
-        """Return the views to learn other statements in: all again once they are many more.
+    def is_outgrown_by(self, relation: Stated) -> bool:
+        """Whether statements are so many more, or less, that views and ways are compared again.
 
         An embedder goes on in the view that it has learnt in.
         """
-        is_outgrown = len(relation) >= OUTGROWN * self.n_compared
-        return self.views if is_outgrown and self.chosen.way != "embedder" else [self.view]
+        less, more = sorted((len(relation), self.n_compared))
+        return more >= OUTGROWN * less and self.chosen.way != "embedder"
 
 
 class Choice:
@@ -125,11 +125,17 @@ class Choice:
         return self._seen[0].learn(chosen, self._statements)[-1].embedder
 
     def go_on(self, before: Feedback) -> Feedback:
-        """Learn the way that was chosen before; a map and its rounds are chosen anew."""
-        if before.chosen.way != "embedder":
+        """Learn the way that was chosen before, and as many rounds, while it is not outgrown.
+
+        The features as they are give way as soon as something is clearly better.
+        """
+        chosen, ways = before.chosen, self._seen[0]
+        if chosen.way == "raw" or before.is_outgrown_by(self._statements):
             return self.learn(HELD_OUT, with_embedder=False)
-        embedder, chosen, ways = before.learnt.embedder, before.chosen, self._seen[0]
-        learnt = ways.refresh_embedder(embedder, chosen, self._statements)
+        if chosen.way == "embedder":
+            learnt = ways.refresh_embedder(before.learnt.embedder, chosen, self._statements)
+        else:
+            learnt = ways.by_map(chosen.way, self._statements, n_rounds=chosen.n_rounds)
         return self._feedback(ways, chosen, learnt, before.judged)
 
     def _try_views(self, folds: Sequence[Fold]) -> Trial:

@@ -94,8 +94,9 @@ def refresh_by_feedback(
 ) -> Feedback:
     """Go on from what was learnt before, with other statements or more items.
 
-    An embedder goes on, a network for a few short rounds, and nothing is held out. Where a map, or
-    the features as they are, was chosen, which takes hardly longer, it is chosen anew.
+    An embedder goes on, a network for a few short rounds, and a map is learnt again; nothing is held
+    out for it. With many more statements, or where the features were left as they are, it is
+    chosen anew between these and maps.
 
     Parameters
     ----------
@@ -107,9 +108,10 @@ def refresh_by_feedback(
     with out_of_memory_sentence(config.batch_size):
         opened = Opened(embedder, X, config, flips, None, callback)
         course = _Course(opened, before.as_they_are, loss, margin, rng)
-        views = before.views_for(relation)
+        is_outgrown = before.is_outgrown_by(relation)
+        views = before.views if is_outgrown else [before.view]
         found = course.choice(views, relation).go_on(before)
-    n_compared = before.n_compared if len(views) == 1 else len(relation)
+    n_compared = len(relation) if is_outgrown else before.n_compared
     return _over_all(replace(found, views=before.views, n_compared=n_compared), relation)
 
 

@@ -240,8 +240,8 @@ class MetricLearner(EmbeddingLearner):
         """Take in statements, and items, that arrive later, without fitting anew.
 
         Targets are solved again from where they are, and a network goes on from what it has learnt
-        for a few short rounds; a map that was chosen by feedback is learnt anew, and a regressor
-        fitted once more. A threshold has to be calibrated again.
+        for a few short rounds; a map that was chosen by feedback is learnt again, and chosen anew
+        once statements are half as many more; a regressor is fitted once more. A threshold has to be calibrated again.
 
         Parameters
         ----------
