@@ -36,7 +36,7 @@ CHANGE = RNG.normal(size=(60, 5)).astype(np.float32)
 def a_basis(kind: str = "landmarks", features=X, seed: int = 0) -> MapBasis:
     """Return the basis of one kind of map of some features."""
     opened = open_features(features, "cpu")
-    raw = fit_raw_map(opened)
+    raw = fit_raw_map(opened, clipped=True)
     points = raw.points(opened, np.arange(len(features)))
     if kind == "linear":
         return linear_basis(raw, points, "cpu")

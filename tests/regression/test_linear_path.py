@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import sparse
@@ -99,53 +100,26 @@ def test_more_components_than_features_are_zero_beyond_them():
 # ---- as many components as the features are worth ----
 
 
-@pytest.mark.parametrize("n_features", [1, 6, 64])
-def test_up_to_64_features_are_all_kept_as_they_are(n_features):
+@pytest.mark.parametrize("n_features", [1, 6, 256])
+def test_up_to_256_features_are_all_kept_as_they_are(n_features):
     features = np.random.default_rng(1).normal(size=(50, n_features)).astype(np.float32)
     features *= np.geomspace(1, 1e-3, n_features)  # a quiet one may tell most
     projection = fit_raw_map(open_features(features.astype(np.float32), "cpu")).projection
     np.testing.assert_array_equal(projection, np.eye(n_features) * projection[0, 0])
 
 
-def features_that_decay(decay: float, n_items: int, n_features: int) -> np.ndarray:
-    """Return features whose principal components have variances of decay, decay², ..."""
-    rng = np.random.default_rng(0)
-    turn = np.linalg.qr(rng.normal(size=(n_features, n_features)))[0]
-    columns = rng.normal(size=(n_items, n_features)) * decay ** (np.arange(n_features) / 2)
-    return (columns @ turn + rng.normal(size=n_features)).astype(np.float32)
-
-
-@pytest.mark.parametrize(
-    ("decay", "n_items", "n_features"),
-    [(0.9, 500, 100), (0.97, 500, 200), (0.98, 150, 300), (1.0, 400, 65), (1.0, 600, 400)],
-)
-def test_of_many_features_those_that_hold_95_percent_of_the_variance_are_kept(
-    decay, n_items, n_features
-):
-    features = features_that_decay(decay, n_items, n_features)
-    opened = open_features(features, "cpu")
-    raw = fit_raw_map(opened)
-    centred = features.astype(float) - features.mean(axis=0, dtype=float)
-    held = np.cumsum(np.linalg.svd(centred, compute_uv=False) ** 2)
-    n_enough = np.flatnonzero(held >= 0.95 * held[-1])[0] + 1
-    assert len(raw.projection) == min(max(n_enough, 64), 256)
-    expected = fit_raw_map(opened, len(raw.projection))
-    np.testing.assert_allclose(raw.projection, expected.projection, atol=1e-6)
-
-
-def test_these_cases_have_the_fewest_the_most_and_in_between():
-    found = [
-        len(fit_raw_map(open_features(features_that_decay(*case), "cpu")).projection)
-        for case in ((0.9, 500, 100), (0.97, 500, 200), (1.0, 600, 400))
-    ]
-    assert found[0] == 64 < found[1] < found[2] == 256
+def test_of_more_features_the_256_leading_directions_are_kept():
+    opened = open_features(np.random.default_rng(1).random((300, 260), dtype=np.float32), "cpu")
+    found, expected = fit_raw_map(opened).projection, fit_raw_map(opened, 256).projection
+    assert found.shape == (256, 260)
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("n_features", [6, 100])
 def test_items_that_are_all_equal_are_one_point_by_default_too(n_features):
     features = np.full((10, n_features), 3, np.float32)
     points = raw_points(features, None)
-    np.testing.assert_array_equal(points, np.zeros((10, min(n_features, 64))))
+    np.testing.assert_array_equal(points, np.zeros((10, n_features)))
 
 
 @pytest.mark.parametrize("dim", [None, 4, 6])
@@ -156,6 +130,62 @@ def test_what_is_not_finite_is_refused(dim, n_features, wrong):
     features[3, 2] = wrong
     with pytest.raises(ValueError, match="X holds NaN or infinity"):
         fit_raw_map(open_features(features, "cpu"), dim)
+
+
+# ---- outliers ----
+
+OUTLYING = X.copy()
+OUTLYING[3, 0] = 1000
+OUTLYING[5, 4] = -1000
+OUTLYING[::2, 5] = 0  # of the others, the usual is about 3
+
+
+def within(features: np.ndarray) -> np.ndarray:
+    """Return features within two deviations of what is not 0, and 0 where it is, one by one."""
+    kept = features.astype(np.float64)
+    for column in kept.T:
+        there = column[column != 0]
+        low, high = there.mean() - 2 * there.std(), there.mean() + 2 * there.std()
+        if len(there) < len(column):
+            low, high = min(low, 0), max(high, 0)
+        column[:] = np.clip(column, low, high)
+    return kept
+
+
+def clipped_map(features: np.ndarray = OUTLYING, dim: int | None = None) -> RawMap:
+    return fit_raw_map(open_features(features, "cpu"), dim, clipped=True)
+
+
+@pytest.mark.parametrize("dim", [None, 3, 8])
+def test_points_are_those_of_features_within_limits(dim):
+    found = clipped_map(dim=dim).points(open_features(OUTLYING, "cpu"), EVERY)
+    kept = within(OUTLYING)
+    assert np.abs(kept).max() < np.abs(OUTLYING).max() / 2
+    np.testing.assert_allclose(pdist(found), pdist(raw_points(kept, dim)), atol=1e-4)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.5, 1.0])
+def test_what_items_have_or_have_not_is_no_outlier(share):
+    has = (np.random.default_rng(0).random((200, 5)) < share).astype(np.float32)
+    has[0], has[1] = 1, 0
+    found = clipped_map(has).points(open_features(has, "cpu"), np.arange(200))
+    np.testing.assert_array_equal(found, raw_points(has, None))
+
+
+def test_a_feature_that_never_changes_has_nothing_to_add():
+    raw = clipped_map(np.ones((10, 3), np.float32))
+    np.testing.assert_array_equal(raw.limits, np.ones((2, 3)))
+    changed = LinearPath(raw)(torch.tensor([[5.0, 1.0, -3.0]]))
+    np.testing.assert_array_equal(changed.detach(), np.zeros((1, 3)))
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_limits_do_not_hide_what_is_no_number(wrong):
+    items = torch.tensor(X[:2])
+    items[1, 2] = wrong
+    found = LinearPath(clipped_map(dim=4))(items).detach().numpy()
+    assert np.isfinite(found[0]).all()
+    assert np.isnan(found[1]).all()
 
 
 # ---- edges ----
@@ -307,6 +337,30 @@ def test_a_linear_map_as_a_regressor_gives_the_same_points(dim):
     np.testing.assert_allclose(RegressorEmbedder(found).predict(X), expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("offset", [0, 50])  # with 50, 0 is outside of most limits
+@pytest.mark.parametrize("form", [np.asarray, pd.DataFrame, sparse.csr_array, sparse.csc_matrix])
+def test_limits_are_kept_by_a_regressor_too(form, offset):
+    features = OUTLYING + np.float32(offset)
+    raw = clipped_map(features, 4)
+    found = as_regressor(raw)
+    expected = raw.points(open_features(features, "cpu"), EVERY)
+    given = form(features)
+    np.testing.assert_allclose(found.predict(given), expected, atol=1e-5)
+    np.testing.assert_array_equal(  # which is left as it was
+        given.toarray() if sparse.issparse(given) else np.asarray(given), features
+    )
+
+
+def test_a_regressor_with_limits_knows_its_columns():
+    frame = pd.DataFrame(OUTLYING, columns=list("abcdef"))
+    path = as_regressor(clipped_map(), frame)
+    np.testing.assert_array_equal(path.feature_names_in_, frame.columns)
+    with pytest.raises(ValueError, match="feature names should match"):
+        path.predict(frame[list("fedcba")])
+    with pytest.raises(ValueError, match="5 features, but"):
+        as_regressor(clipped_map()).predict(OUTLYING[:, :5])
+
+
 @pytest.mark.parametrize("dim", [1, 4])
 def test_a_regressor_beside_a_path_adds_to_it(dim):
     opened = open_features(X, "cpu")
@@ -324,10 +378,10 @@ def test_a_regressor_beside_a_path_adds_to_it(dim):
 # ---- built again from its weights ----
 
 
-@pytest.mark.parametrize("kind", ["alone", "mlp", "mnist", "own"])
+@pytest.mark.parametrize("kind", ["alone", "limited", "mlp", "mnist", "own"])
 def test_a_path_is_built_again_from_its_weights(kind):
-    if kind == "alone":
-        network = LinearPath(fit_raw_map(open_features(X, "cpu"), 4))
+    if kind in ("alone", "limited"):
+        network = LinearPath(fit_raw_map(open_features(X, "cpu"), 4, clipped=kind == "limited"))
     else:
         network, _ = a_path(own_network() if kind == "own" else kind)
     torch.manual_seed(1)
@@ -337,7 +391,7 @@ def test_a_path_is_built_again_from_its_weights(kind):
     state = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     fresh = nn.Sequential(nn.Flatten(), nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 4))
     again = build_scaled_network(
-        fresh if kind == "own" else "mlp" if kind == "alone" else kind, (6,), 4, state
+        fresh if kind == "own" else "mlp" if "l" in kind else kind, (6,), 4, state
     )
     items = torch.from_numpy(X)
     with torch.no_grad():

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twofold._core.warnings import RelationWarning, warn_user
-from twofold.estimators._judge import Judge, is_clearly_above
+from twofold.estimators._judge import Judge, is_far_above
 from twofold.estimators._moving_targets import Points, Stated
 from twofold.estimators._rounds import Learnt
 from twofold.estimators._trial import Fold, Trial
@@ -141,39 +141,36 @@ class Choice:
     def _try_views(self, folds: Sequence[Fold]) -> Trial:
         """Learn maps around landmarks in every view; return the trial in the one they like best.
 
-        Of equals it is the one with fewest directions. Stiff maps are for what is not easy; there
-        of equals they are preferred, since they change less by chance.
+        Stiff maps are for what is not easy; there of equals they are preferred, since they change
+        less by chance. Else of equals it is the one with fewest directions.
         """
         usual, *others = self._worth_trying
-        best = Trial(usual, self._statements, folds, self._spent)
-        best.try_map("landmarks")
-        is_easy = best.looks["landmarks"].best >= EASY
+        first = Trial(usual, self._statements, folds, self._spent)
+        first.try_map("landmarks")
+        is_easy = first.looks["landmarks"].best >= EASY
         if not is_easy:
             more = self._more_folds(folds)
-            best.go_on_with(more)
+            first.go_on_with(more)
             folds = [*folds, *more]
+        trials = [first]
         for ways in others:
-            if is_easy and ways.setting.view.stiffness > 1:
-                continue
-            other = Trial(ways, self._statements, folds, self._spent)
-            other.try_map("landmarks")
-            looks, best_looks = other.looks["landmarks"], best.looks["landmarks"]
-            if looks.is_better_than(best_looks) or (
-                ways.setting.view.stiffness > 1 and not best_looks.is_better_than(looks)
-            ):
-                best = other
-        return best
+            if not (is_easy and _is_stiff(ways)):
+                trials.append(Trial(ways, self._statements, folds, self._spent))
+                trials[-1].try_map("landmarks")
+        best = max((trial.looks["landmarks"] for trial in trials), key=lambda looks: looks.best)
+        equals = [trial for trial in trials if not best.is_better_than(trial.looks["landmarks"])]
+        return next((trial for trial in equals if _is_stiff(trial.ways)), equals[0])
 
     @property
     def _worth_trying(self) -> Sequence[Ways]:
-        """The views whose points, as they are, do not order the statements clearly worse."""
+        """The views whose points, as they are, do not order the statements far worse."""
         judge = Judge(self._statements, self._seen[0].metric)
         seen = [judge.placements(ways.setting.start) for ways in self._seen]
         best = max(seen, key=lambda placements: float(placements[0].mean()))
         return [
             ways
             for ways, placements in zip(self._seen, seen, strict=True)
-            if not is_clearly_above(best, placements)
+            if not is_far_above(best, placements)
         ]
 
     def _hold_out(self, share: float) -> list[Fold]:
@@ -231,6 +228,10 @@ class Choice:
             judged,
             learnt.seconds,
         )
+
+
+def _is_stiff(ways: Ways) -> bool:
+    return ways.setting.view.stiffness > 1
 
 
 def _share_asked_about(statements: Stated) -> float:

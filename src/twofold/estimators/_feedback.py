@@ -19,7 +19,7 @@ import numpy as np
 from twofold.estimators._choice import HELD_OUT, Choice, Feedback, n_rarer
 from twofold.estimators._moving_targets import Stated
 from twofold.estimators._opened import Opened
-from twofold.estimators._views import View, views_of
+from twofold.estimators._views import View
 from twofold.estimators._ways import Ways
 from twofold.regression import (
     Epoch,
@@ -74,7 +74,7 @@ def learn_by_feedback(
     with out_of_memory_sentence(config.batch_size):
         opened = Opened(embedder, X, config, flips, n_rounds, callback)
         course = _Course(opened, opened.as_they_are(dim), loss, margin, rng)
-        views = views_of(opened.features, opened.shape, dim)
+        views = opened.views(dim)
         found = course.choice(views, relation, held_out).learn(held_out)
     return _over_all(replace(found, views=views, n_compared=len(relation)), relation)
 
@@ -94,8 +94,8 @@ def refresh_by_feedback(
 ) -> Feedback:
     """Go on from what was learnt before, with other statements or more items.
 
-    An embedder goes on, a network for a few short rounds, and a map is learnt again; nothing is held
-    out for it. With many more statements, or where the features were left as they are, it is
+    An embedder goes on, a network for a few short rounds, and a map is learnt again; nothing is
+    held out for it. With many more statements, or where the features were left as they are, it is
     chosen anew between these and maps.
 
     Parameters

@@ -23,6 +23,8 @@ N_ERRORS_OF_EQUALS = 0.5
 """Standard errors within which two looks count as equal. Of equal rounds the latest is taken, since
 rounds get better far more often than worse. On a third part of the pairs, AUROC with none, a half
 and one: digits at a quarter pair an item .973, .976, .976; scene .812, .809, .799."""
+N_ERRORS_OF_FAR = 3
+"""Standard errors above which something is out of the question."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,10 +127,10 @@ def joined(all_looks: Sequence[Looks]) -> Looks:
     return whole
 
 
-def is_clearly_above(after: Placements, before: Placements) -> bool:
-    """Whether one look is above another by more than chance may give."""
+def is_far_above(after: Placements, before: Placements) -> bool:
+    """Whether one look is above another by so much that nobody need try."""
     gain = float(after[0].mean()) - float(before[0].mean())
-    return gain > N_ERRORS * gain_error(before, after)
+    return gain > N_ERRORS_OF_FAR * gain_error(before, after)
 
 
 def gain_error(before: Placements, after: Placements) -> float:

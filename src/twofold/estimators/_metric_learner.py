@@ -54,7 +54,7 @@ class MetricLearner(EmbeddingLearner):
         Components of the embedding. "auto" is 16, or as many as there are classes where these are
         more, up to 256: the dot product gives every class a direction of its own. With feedback,
         which starts from the features, it is their 32 leading directions or, where statements held
-        out prefer it, as many as hold 95 % of their variance, up to 256.
+        out prefer it, all, up to 256.
     loss : {"auto", "dot", "contrastive"}
         What phase 1 minimises, and so how points are compared: by inner product or by distance.
         "auto" is distance with feedback, and else the inner product.
@@ -241,7 +241,8 @@ class MetricLearner(EmbeddingLearner):
 
         Targets are solved again from where they are, and a network goes on from what it has learnt
         for a few short rounds; a map that was chosen by feedback is learnt again, and chosen anew
-        once statements are half as many more; a regressor is fitted once more. A threshold has to be calibrated again.
+        once statements are half as many more; a regressor is fitted once more. A threshold has to
+        be calibrated again.
 
         Parameters
         ----------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +10,8 @@ from numpy.typing import NDArray
 
 from twofold.estimators._moving_targets import Points
 from twofold.estimators._rounds import Setting
-from twofold.estimators._views import View
+from twofold.estimators._views import View, views_of
 from twofold.regression import (
-    LARGEST_DIM,
     Epoch,
     RawMap,
     TrainingConfig,
@@ -51,7 +49,11 @@ class Opened:
 
     def as_they_are(self, dim: int | None) -> RawMap:
         """Return the features with all their components, or as many as may be kept."""
-        return fit_raw_map(self.features, dim or min(math.prod(self.shape), LARGEST_DIM))
+        return fit_raw_map(self.features, dim)
+
+    def views(self, dim: int | None) -> list[View]:
+        """Return how the features may be seen."""
+        return views_of(self.features, self.shape, dim)
 
     def seen(self, view: View, as_they_are: RawMap, items: NDArray[np.int64]) -> Setting:
         """Return some items in a view, as a setting to learn in."""

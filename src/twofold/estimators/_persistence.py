@@ -25,6 +25,7 @@ from twofold.regression import (
     NETWORKS,
     NetworkEmbedder,
     RegressorEmbedder,
+    WithinLimits,
     build_scaled_network,
     is_map,
 )
@@ -37,6 +38,7 @@ FORMAT_VERSION = 1
 CARD = "model.json"
 WEIGHTS = "weights.safetensors"
 REGRESSOR = "embedder.skops"
+OWN_TYPE = f"{WithinLimits.__module__}.{WithinLimits.__qualname__}"
 PACKAGES = ("twofold", "numpy", "scikit-learn", "torch")
 LEARNERS: dict[str, type[EmbeddingLearner]] = {}
 """Learners by name: what a folder may ask for."""
@@ -239,13 +241,14 @@ def _load_regressor(path: Path, trusted: Sequence[str]) -> list[Any]:
     from skops import io
 
     try:
+        trusted = [*trusted, OWN_TYPE]
         unknown = set(io.get_untrusted_types(file=path)) - set(trusted)
         if unknown:
             raise ValueError(
                 f"{path} holds types that are not trusted by themselves: "
                 f"{', '.join(sorted(unknown))}. If they are yours, pass trusted=[...] with them."
             )
-        found = io.load(path, trusted=list(trusted))
+        found = io.load(path, trusted=trusted)
         return found if isinstance(found, list) else [found, None]  # as the first version wrote it
     except (zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} cannot be read: {error}.") from error

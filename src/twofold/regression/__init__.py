@@ -23,7 +23,6 @@ from twofold.regression._fit import (
 )
 from twofold.regression._landmarks import LandmarkMap, MapBasis, landmark_basis, linear_basis
 from twofold.regression._linear_path import (
-    LARGEST_DIM,
     LinearPath,
     RawMap,
     beside_features,
@@ -41,6 +40,7 @@ from twofold.regression._preparation import (
 from twofold.regression._regression_task import RegressionTask
 from twofold.regression._regressor import (
     RegressorEmbedder,
+    WithinLimits,
     as_regressor,
     fit_regressor,
     map_as_regressor,
@@ -55,7 +55,6 @@ from twofold.regression._training import (
 )
 
 __all__ = [
-    "LARGEST_DIM",
     "NETWORKS",
     "SMOOTHING",
     "Epoch",
@@ -72,6 +71,7 @@ __all__ = [
     "Task",
     "TrainingConfig",
     "TrainingHistory",
+    "WithinLimits",
     "as_regressor",
     "beside_features",
     "build_network",

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from twofold.regression._linear_path import LinearPath, RawMap
+from twofold.regression._linear_path import FromFeatures, LinearPath, RawMap
 
 N_LANDMARKS = 2000
 LARGEST_BASIS = 2**27
@@ -157,7 +157,7 @@ def closeness(points: Tensor, landmarks: Tensor, width: float | Tensor) -> Tenso
     return torch.exp_(apart.square_().div_(-2 * width * width)).to(points.dtype)
 
 
-class LandmarkMap(nn.Module):
+class LandmarkMap(FromFeatures):
     """z(x) A + k(x) H: raw points turned, and heights around landmarks.
 
     Parameters
@@ -174,8 +174,6 @@ class LandmarkMap(nn.Module):
         H.
     """
 
-    shift: Tensor
-    projection: Tensor
     turn: Tensor
     landmarks: Tensor
     width: Tensor
@@ -184,9 +182,7 @@ class LandmarkMap(nn.Module):
     def __init__(
         self, raw: RawMap, turn: Tensor, landmarks: Tensor, width: float, heights: Tensor
     ) -> None:
-        super().__init__()
-        self.register_buffer("shift", torch.from_numpy(raw.shift))
-        self.register_buffer("projection", torch.from_numpy(raw.projection))
+        super().__init__(raw)
         self.register_buffer("turn", turn)
         self.register_buffer("landmarks", landmarks)
         self.register_buffer("width", torch.tensor(width))
@@ -194,7 +190,6 @@ class LandmarkMap(nn.Module):
 
     def forward(self, items: Tensor) -> Tensor:
         """Return the points of a batch."""
-        centred = items.flatten(1).to(self.shift.dtype) - self.shift
-        raw_points = nn.functional.linear(centred, self.projection)
+        raw_points = nn.functional.linear(self.centred(items), self.projection)
         near = closeness(raw_points, self.landmarks, self.width)
         return raw_points @ self.turn + near @ self.heights

@@ -105,7 +105,8 @@ def _build_beside_features(
     dim: int,
     state: Mapping[str, Tensor],
 ) -> LinearPath | LandmarkMap:
-    raw = RawMap(state["shift"].numpy(), state["projection"].numpy())
+    limits = state["limits"].numpy() if "limits" in state else None
+    raw = RawMap(state["shift"].numpy(), state["projection"].numpy(), limits)
     if "landmarks" in state:
         return LandmarkMap(
             raw, state["turn"], state["landmarks"], float(state["width"]), state["heights"]

@@ -7,20 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.validation import _get_feature_names
+from sklearn.utils.validation import _get_feature_names, validate_data
 
 from twofold.regression._features import n_rows
 from twofold.regression._landmarks import LandmarkMap
 from twofold.regression._linear_path import LinearPath, RawMap
 
 LARGEST_SEED = 2**31 - 1
+FLOATS = (np.float64, np.float32)
 PREDICTED_AT_ONCE = 8192
 """Items; closeness to landmarks takes two thousand numbers an item."""
 
@@ -32,11 +33,11 @@ class RegressorEmbedder:
     ----------
     regressor : estimator
         With one output a component.
-    path : LinearRegression or None
+    path : LinearRegression, Pipeline or None
         What its outputs are added to: the features as they are, where it learns to change them.
     """
 
-    def __init__(self, regressor: Any, path: LinearRegression | None = None) -> None:
+    def __init__(self, regressor: Any, path: LinearRegression | Pipeline | None = None) -> None:
         self.regressor = regressor
         self.path = path
 
@@ -62,40 +63,75 @@ def map_as_regressor(map_: LinearPath | LandmarkMap, X: Any = None) -> Regressor
 
     They have the names of the columns of `X`, if these have any.
     """
-    raw = RawMap(map_.shift.cpu().numpy(), map_.projection.cpu().numpy())
     if isinstance(map_, LinearPath):
-        return RegressorEmbedder(as_regressor(raw, X))
-    path = as_regressor(raw.turned(map_.turn.cpu().numpy()), X)
-    return RegressorEmbedder(_around_landmarks(raw, map_, X), path)
+        return RegressorEmbedder(as_regressor(map_.raw, X))
+    path = as_regressor(map_.raw.turned(map_.turn.cpu().numpy()), X)
+    return RegressorEmbedder(_around_landmarks(map_, X), path)
 
 
-def as_regressor(raw: RawMap, X: Any = None) -> LinearRegression:
+def as_regressor(raw: RawMap, X: Any = None) -> LinearRegression | Pipeline:
     """Return a linear map as scikit-learn's, see `map_as_regressor`."""
     path = LinearRegression()
-    _name_columns(path, raw, X)
     path.coef_ = raw.projection.astype(np.float64)
     path.intercept_ = -path.coef_ @ raw.shift
-    return path
+    return _within_limits(raw, path, X)
 
 
-def _around_landmarks(raw: RawMap, map_: LandmarkMap, X: Any) -> Pipeline:
+def _around_landmarks(map_: LandmarkMap, X: Any) -> Pipeline:
     """Return k(x) H of a map, with no turned points added."""
+    raw = map_.raw
     project = PCA(n_components=len(raw.projection))
-    _name_columns(project, raw, X)
     project.mean_ = raw.shift.astype(np.float64)
     project.components_ = raw.projection.astype(np.float64)
     landmarks = map_.landmarks.cpu().numpy().astype(np.float64)
     heights = KernelRidge(kernel="rbf", gamma=0.5 / float(map_.width) ** 2)
     heights.X_fit_, heights.dual_coef_ = landmarks, map_.heights.cpu().numpy().astype(np.float64)
     heights.n_features_in_ = landmarks.shape[1]
-    return make_pipeline(project, heights)
+    return make_pipeline(_within_limits(raw, project, X), heights)
 
 
-def _name_columns(fitted: Any, raw: RawMap, X: Any) -> None:
+class WithinLimits(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Keeps features within limits, in arrays, frames and sparse matrices.
+
+    Parameters
+    ----------
+    low, high : ndarray, shape (n_features,)
+        The least and the most that each counts for.
+    """
+
+    def __init__(self, low: NDArray[np.float32], high: NDArray[np.float32]) -> None:
+        self.low = low
+        self.high = high
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, X: Any, y: Any = None) -> WithinLimits:
+        """Look at the columns only: limits are given."""
+        validate_data(self, X, accept_sparse="csr")
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return features within their limits."""
+        X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=FLOATS)
+        if not sparse.issparse(X):
+            return np.clip(X, self.low, self.high)
+        if (self.low > 0).any() or (self.high < 0).any():
+            return np.clip(X.toarray(), self.low, self.high)
+        X = X.copy()
+        X.data = np.clip(X.data, self.low[X.indices], self.high[X.indices])
+        return X
+
+
+def _within_limits(raw: RawMap, fitted: Any, X: Any) -> Any:
+    """Return a fitted estimator with limits, if there are any, before it; it knows its columns."""
+    fitted.n_features_in_ = raw.projection.shape[1]
+    entrance = fitted if raw.limits is None else WithinLimits(*raw.limits)
+    entrance.n_features_in_ = raw.projection.shape[1]
     names = _get_feature_names(X)
     if names is not None:
-        fitted.feature_names_in_ = names
-    fitted.n_features_in_ = raw.projection.shape[1]
+        entrance.feature_names_in_ = names
+    return fitted if raw.limits is None else make_pipeline(entrance, fitted)
 
 
 def fit_regressor(
