@@ -79,8 +79,8 @@ SETTING = {
     "from the features": "balanced weights, margin 1.3 median distances of what is not alike, the "
     "best epoch by a fifth of the pairs; the linear one also its last",
     "raw features": "by Euclidean distance, standardised or not, whichever is better",
-    "bar": "the best rival's mean, less two standard errors of the difference by seed; the least "
-    "that was asked for where that is more",
+    "bar": "the best rival's mean, less two standard errors of the difference by seed, but of the "
+    "multi-label sets nothing less; the least that was asked for where that is more",
     "threads": "one a run",
 }
 ONE_THREAD = dict.fromkeys(
@@ -201,7 +201,7 @@ def _best_variant(problem: str, method: str, what: str, found: dict[Job, Scores]
 def _bar(problem: str, what: str, values: dict[str, NDArray[np.float64]]) -> float:
     rivals = RIVALS[_set_of(problem)]
     best = max(rivals, key=lambda method: float(values[method].mean()))
-    allowed = 2 * _standard_error(values[OURS] - values[best])
+    allowed = 0 if problem in MULTILABEL_SETS else 2 * _standard_error(values[OURS] - values[best])
     return max(float(values[best].mean()) - allowed, LEAST.get((problem, what), 0.0))
 
 
