@@ -57,7 +57,7 @@ def test_many_features_are_seen_in_few_directions_and_in_all():
     views = seen_as(X, None)
     assert [len(view.raw.projection) for view in views[:2]] == [FEW, FEW]
     assert FEW < len(views[2].raw.projection) <= X.shape[1]
-    assert [view.stiffness for view in views] == [1, STIFF, 1]
+    assert [view.stiffness for view in views] == [1, STIFF, 1, STIFF]
 
 
 @pytest.mark.parametrize(("n_features", "dim"), [(FEW, None), (80, 5), (80, 40), (3, 9)])
@@ -70,7 +70,7 @@ def test_few_features_and_a_dimension_of_the_user_s_are_seen_in_one_way(n_featur
 
 def test_images_are_counted_by_their_pixels():
     images = np.random.default_rng(0).random((60, 1, 8, 8), dtype=np.float32)
-    assert len(views_of(open_features(images, "cpu"), (1, 8, 8), None)) == 3
+    assert len(views_of(open_features(images, "cpu"), (1, 8, 8), None)) == 4
 
 
 def test_a_stiff_map_changes_less():
@@ -197,16 +197,23 @@ def test_what_is_easy_is_tried_once_and_without_stiff_maps():
     assert (usual.n_tried, stiff.n_tried) == (1, 0)
 
 
-def test_what_is_not_easy_is_judged_by_more():
-    usual, stiff = Foreseen(0.6, 1), Foreseen(0.8, STIFF)
-    assert chosen_of(usual, stiff) is stiff
-    assert usual.n_tried == stiff.n_tried == FOLDS_UNLESS_EASY
+def test_what_is_not_easy_is_judged_by_more_and_without_stiff_maps_too():
+    few, stiff, all_ = Foreseen(0.8, 1), Foreseen(0.99, STIFF), Foreseen(0.88, 1)
+    assert chosen_of(few, stiff, all_) is all_
+    assert few.n_tried == all_.n_tried == FOLDS_UNLESS_EASY
+    assert stiff.n_tried == 0
 
 
-@pytest.mark.parametrize(("found", "is_stiff"), [(0.8, True), (0.6, False)])
-def test_of_equals_the_stiff_map_is_preferred(found, is_stiff):
-    usual, stiff = Foreseen(0.8, 1), Foreseen(found, STIFF)
-    assert chosen_of(usual, stiff) is (stiff if is_stiff else usual)
+def test_what_is_hard_is_learnt_by_stiff_maps_alone():
+    usual, stiff, pliant = Foreseen(0.7, 1), Foreseen(0.6, STIFF), Foreseen(0.99, 1)
+    assert chosen_of(usual, stiff, pliant) is stiff
+    assert (usual.n_tried, stiff.n_tried, pliant.n_tried) == (1, FOLDS_UNLESS_EASY, 0)
+
+
+@pytest.mark.parametrize("found", [0.6, 0.8, 0.95])
+def test_where_there_is_one_view_it_is_chosen(found):
+    only = Foreseen(found, 1)
+    assert chosen_of(only) is only
 
 
 def test_of_equals_fewer_directions_are_preferred():
