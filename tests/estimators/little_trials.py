@@ -7,7 +7,7 @@ from little_problems import beside_loud_noise, pairs_within
 from sklearn.neighbors import KNeighborsRegressor
 
 from twofold.estimators._judge import Looks
-from twofold.estimators._rounds import Setting
+from twofold.estimators._lesson import Setting
 from twofold.estimators._views import View
 from twofold.estimators._ways import Ways
 from twofold.regression import TrainingConfig, fit_raw_map, open_features

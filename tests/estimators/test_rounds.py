@@ -13,12 +13,10 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from twofold.estimators import _rounds as rounds_module
 from twofold.estimators._judge import Judge, Looks
+from twofold.estimators._lesson import Learnt, Lesson, Setting
 from twofold.estimators._moving_targets import ask_of
 from twofold.estimators._rounds import (
     MOMENTUM,
-    Learnt,
-    Lesson,
-    Setting,
     map_rounds,
     network_rounds,
     refresh_network,

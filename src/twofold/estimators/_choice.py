@@ -10,8 +10,8 @@ import numpy as np
 
 from twofold._core.warnings import RelationWarning, warn_user
 from twofold.estimators._judge import Judge, is_far_above
+from twofold.estimators._lesson import Learnt
 from twofold.estimators._moving_targets import Points, Stated
-from twofold.estimators._rounds import Learnt
 from twofold.estimators._trial import Fold, Trial
 from twofold.estimators._views import View
 from twofold.estimators._ways import Chosen, Way, Ways

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold.estimators._lesson import Setting
 from twofold.estimators._moving_targets import Points
-from twofold.estimators._rounds import Setting
 from twofold.estimators._views import View, views_of
 from twofold.regression import (
     Epoch,

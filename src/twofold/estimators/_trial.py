@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold.estimators._judge import Judge, Looks, joined
+from twofold.estimators._lesson import Learnt
 from twofold.estimators._moving_targets import Stated
-from twofold.estimators._rounds import Learnt
 from twofold.estimators._ways import MAPS, WAYS, Chosen, Map, Way, Ways
 
 DEFAULT_EMBEDDER = "mlp"

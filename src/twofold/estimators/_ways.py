@@ -9,12 +9,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold.estimators._lesson import Learnt, Lesson, Look, Setting
 from twofold.estimators._moving_targets import Points, Stated, ask_of
 from twofold.estimators._rounds import (
-    Learnt,
-    Lesson,
-    Look,
-    Setting,
     map_rounds,
     network_rounds,
     refresh_network,
