@@ -37,7 +37,8 @@ EASY, FOLDS_UNLESS_EASY = 0.9, 4
 and the round too much by chance (AUROC of new items .641 to .670, with 1,000 .659 to .668)."""
 HARD = 0.75
 """What is ordered no better than so is learnt by stiff maps. Judges, who ask about items that maps
-have learnt, prefer pliant ones there, and new items do not."""
+have learnt, prefer pliant ones there, and new items do not: in yeast's training part, 16 seeds,
+AUROC .547 against .541 if they may choose."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +145,8 @@ class Choice:
     def _try_views(self, folds: Sequence[Fold]) -> Trial:
         """Learn maps around landmarks in every view; return the trial in the one they like best.
 
-        Of equals it is the one with fewest directions.
+        How the first does says whether stiff views are to be tried, or the others. Of equals it is
+        the one with fewest directions.
         """
         usual, *others = self._worth_trying
         first = Trial(usual, self._statements, folds, self._spent)
