@@ -60,12 +60,16 @@ def test_an_embedder_goes_on_and_is_as_good_as_one_from_scratch(embedder):
 
 
 @pytest.mark.parametrize("embedder", ["mlp", Ridge()])
-def test_a_map_is_chosen_anew_without_the_embedder(embedder):
+def test_a_map_is_chosen_anew_without_what_was_worse_or_takes_long(embedder):
     learner = fitted(PAIRS.take_pairs(np.arange(0, 800, 2)), embedder=embedder)
     assert found_by(learner) == "landmarks"
+    judged = learner.history_["feedback"]["judged"]
+    assert list(judged) == ["linear", "landmarks", "embedder"]
     learner.update(PAIRS.take_pairs(np.arange(1, 800, 2)))
     assert found_by(learner) == "landmarks"
-    assert list(learner.history_["feedback"]["judged"]) == ["linear", "landmarks"]
+    again = learner.history_["feedback"]["judged"]
+    assert list(again) == ["landmarks"]
+    assert again["landmarks"] != judged["landmarks"]
     assert learner.score(X, labels) > 0.98
 
 
@@ -87,6 +91,7 @@ def test_features_as_they_are_give_way_when_statements_suffice(embedder):
     assert found_by(learner) == "raw"
     learner.update(PAIRS)
     assert found_by(learner) == "landmarks"
+    assert list(learner.history_["feedback"]["judged"]) == ["linear", "landmarks"]
     assert learner.score(X, labels) > 0.98
 
 

@@ -107,16 +107,16 @@ class Choice:
         ways = self._try_views(folds).ways if folds else self._seen[0]
         return ways.setting.view
 
-    def learn(self, held_out: float, with_embedder: bool = True) -> Feedback:
-        """Try every way, and learn by the one that statements held out prefer."""
+    def learn(self, held_out: float, beside: Sequence[Way] = ("linear", "embedder")) -> Feedback:
+        """Try a map around landmarks and some ways beside; learn by the one that judges prefer."""
         folds = self._hold_out(held_out)
         if not folds:
             why = f"{len(self._statements)} statement(s) are too few to learn from and to check it"
             return self._as_they_are(why, {})
         trial = self._try_views(folds)
-        if len(self._statements) <= MOST_FOR_LINEAR:
+        if "linear" in beside and len(self._statements) <= MOST_FOR_LINEAR:
             trial.try_map("linear")
-        if with_embedder:
+        if "embedder" in beside:
             trial.try_embedder(self._fold_apart(held_out, folds[0]))
         if not trial.is_clearly_better:
             return self._as_they_are(_nothing_better(trial), trial.judged)
@@ -131,11 +131,12 @@ class Choice:
     def go_on(self, before: Feedback) -> Feedback:
         """Learn the way that was chosen before, and as many rounds, while it is not outgrown.
 
-        The features as they are give way as soon as something is clearly better.
+        The features as they are give way as soon as something is clearly better. A linear map that
+        was worse than one around landmarks is not tried again: it has less to learn from more.
         """
         chosen, ways = before.chosen, self._seen[0]
         if chosen.way == "raw" or before.is_outgrown_by(self._statements):
-            return self.learn(HELD_OUT, with_embedder=False)
+            return self.learn(HELD_OUT, beside=() if chosen.way == "landmarks" else ("linear",))
         if chosen.way == "embedder":
             learnt = ways.refresh_embedder(before.learnt.embedder, chosen, self._statements)
         else:
