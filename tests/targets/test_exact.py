@@ -182,7 +182,9 @@ def test_classes_are_solved_as_the_eigensolution_says():
 
 def test_too_few_dimensions_for_the_classes_warn_and_cost_what_the_smallest_lose():
     relation = LabelRelation([0, 0, 1, 1, 1, 2, 2, 2, 2, -1, 3])
-    with pytest.warns(TargetWarning, match="dim=2 is less than the 4 classes: the 2 smallest") as w:
+    with pytest.warns(
+        TargetWarning, match="n_components=2 is less than the 4 classes: the 2 smallest"
+    ) as w:
         solution = solve_targets(relation, 2, loss="dot", method="exact")
     assert w[0].filename == __file__
     assert not solution.points[[0, 1, 10]].any()

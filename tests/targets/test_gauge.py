@@ -53,7 +53,7 @@ def gauge_with(*points):
 
 @pytest.mark.parametrize("loss", ["contrastive", "dot"])
 def test_a_fold_s_similarity_is_that_of_targets_solved_without_it(many, loss):
-    similarity = cross_validated_similarity(many, dim=8, loss=loss, random_state=3)
+    similarity = cross_validated_similarity(many, n_components=8, loss=loss, random_state=3)
     rng = np.random.default_rng(3)
     for fold in split_folds(many, 5, rng):
         points = solve_targets(fold.kept, 8, loss=loss, device="cpu", random_state=rng).points
@@ -137,7 +137,10 @@ def test_statements_of_one_kind_cannot_be_gauged():
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [({"dim": 0}, "dim must be at least 1"), ({"loss": "cosine"}, "loss must be one of")],
+    [
+        ({"n_components": 0}, "n_components must be at least 1"),
+        ({"loss": "cosine"}, "loss must be one of"),
+    ],
 )
 def test_wrong_parameters_are_named(many, wrong, message):
     with pytest.raises(ValueError, match=message):

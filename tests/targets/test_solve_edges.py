@@ -147,11 +147,11 @@ PAIRS = PairRelation([0, 1], [1, 2], [1, 0], 3)
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"dim": 0}, ValueError, "dim must be at least 1, got 0"),
-        ({"dim": -3}, ValueError, "dim must be at least 1, got -3"),
-        ({"dim": 2.0}, TypeError, r"dim must be an integer, got 2\.0 \(float\)"),
-        ({"dim": True}, TypeError, r"dim must be an integer, got True \(bool\)"),
-        ({"dim": "2"}, TypeError, r"dim must be an integer, got '2' \(str\)"),
+        ({"n_components": 0}, ValueError, "n_components must be at least 1, got 0"),
+        ({"n_components": -3}, ValueError, "n_components must be at least 1, got -3"),
+        ({"n_components": 2.0}, TypeError, r"n_components must be an integer, got 2\.0 \(float\)"),
+        ({"n_components": True}, TypeError, r"n_components must be an integer, got True \(bool\)"),
+        ({"n_components": "2"}, TypeError, r"n_components must be an integer, got '2' \(str\)"),
         ({"loss": "cosine"}, ValueError, "loss must be one of 'contrastive', 'dot', got 'cosine'"),
         ({"method": "sgd"}, ValueError, "method must be one of .*got 'sgd'"),
         ({"device": "tpu"}, ValueError, "device must be .*got 'tpu'"),
@@ -186,7 +186,7 @@ PAIRS = PairRelation([0, 1], [1, 2], [1, 0], 3)
 )
 def test_a_wrong_argument_gets_one_sentence_with_its_value(options, error, message):
     with pytest.raises(error, match=message):
-        solve_targets(PAIRS, **{"dim": 2, "device": "cpu", "random_state": 0, **options})
+        solve_targets(PAIRS, **{"n_components": 2, "device": "cpu", "random_state": 0, **options})
 
 
 MULTI_LABEL = LabelRelation([[1, 1, 0], [0, 1, 1], [0, 0, 1], [1, 0, 0]])
@@ -198,7 +198,7 @@ TRIPLETS = TripletRelation([0], [1], [2], 3)
     ("relation", "options", "message"),
     [
         (MULTI_LABEL, {"loss": "contrastive"}, "for classes only"),
-        (CLASSES, {"dim": 1}, "simplex of 3 classes needs dim of at least 2, got 1"),
+        (CLASSES, {"n_components": 1}, "3 classes needs n_components of at least 2, got 1"),
         (CLASSES, {"init": np.zeros((4, 2))}, "no use for init or prior"),
         (CLASSES, {"init": "random"}, "no use for init or prior"),
         (CLASSES, {"loss": "dot", "prior": np.zeros((4, 2))}, "no use for init or prior"),
@@ -209,4 +209,4 @@ def test_an_exact_solution_that_does_not_exist_is_refused_with_its_reason(
     relation, options, message
 ):
     with pytest.raises(ValueError, match=f"method='exact' is not possible: .*{message}"):
-        solve_targets(relation, **{"dim": 2, "method": "exact", **options})
+        solve_targets(relation, **{"n_components": 2, "method": "exact", **options})

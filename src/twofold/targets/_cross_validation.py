@@ -43,11 +43,11 @@ class Judgement:
 class Judge:
     """How held-out statements are judged: see `cross_validated_similarity`."""
 
-    dim: int
+    n_components: int
     loss: Loss
 
     def __post_init__(self) -> None:
-        check_count("dim", self.dim)
+        check_count("n_components", self.n_components)
         check_choice("loss", self.loss, get_args(Loss))
 
     def judge(
@@ -59,7 +59,7 @@ class Judge:
             warnings.simplefilter("ignore", ConvergenceWarning)
             # On the CPU, which takes less time than torch to load, and always gives the same.
             solution = solve_targets(
-                known, self.dim, loss=self.loss, device="cpu", random_state=rng
+                known, self.n_components, loss=self.loss, device="cpu", random_state=rng
             )
         metric: Literal["dot", "euclidean"] = "dot" if self.loss == "dot" else "euclidean"
         return Judgement(
@@ -71,7 +71,7 @@ class Judge:
 def cross_validated_similarity(
     relation: PairRelation,
     *,
-    dim: int = 16,
+    n_components: int = 16,
     n_folds: int = 5,
     loss: Loss = "contrastive",
     random_state: RandomState = None,
@@ -83,7 +83,7 @@ def cross_validated_similarity(
     ----------
     relation : PairRelation
         At least `n_folds` different pairs of each kind.
-    dim : int
+    n_components : int
         Components of a target.
     n_folds : int
         Parts of the statements; each is judged by all others. Statements about the same two items,
@@ -103,7 +103,7 @@ def cross_validated_similarity(
     """
     rng = as_generator(random_state)
     folds = split_folds(relation, n_folds, rng)
-    judgements = judge_folds(relation, folds, Judge(dim, loss), rng, progress)
+    judgements = judge_folds(relation, folds, Judge(n_components, loss), rng, progress)
     return gather(relation, folds, judgements)[0]
 
 

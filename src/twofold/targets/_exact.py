@@ -36,8 +36,8 @@ def why_not_exact(
     n_classes = relation.n_occurring
     if dim < n_classes - 1:
         return (
-            f"a regular simplex of {n_classes} classes needs dim of at least {n_classes - 1}, "
-            f"got {dim}"
+            f"a regular simplex of {n_classes} classes needs n_components of at least "
+            f"{n_classes - 1}, got {dim}"
         )
     return None
 
@@ -92,8 +92,9 @@ def _largest_classes(relation: LabelRelation, dim: int) -> tuple[NDArray[np.floa
     left_out = largest[dim:]
     if left_out.size:
         warn_user(
-            f"dim={dim} is less than the {sizes.size} classes: the {left_out.size} smallest share "
-            f"the target 0. Raise dim to {sizes.size}, or use the contrastive loss.",
+            f"n_components={dim} is less than the {sizes.size} classes: the {left_out.size} "
+            f"smallest share the target 0. Raise n_components to {sizes.size}, or use the "
+            "contrastive loss.",
             TargetWarning,
         )
     n_known = int(sizes.sum())

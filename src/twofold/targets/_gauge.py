@@ -133,7 +133,7 @@ class Gauge:
 def gauge_targets(
     relation: PairRelation,
     *,
-    dim: int = 16,
+    n_components: int = 16,
     n_folds: int = 5,
     loss: Loss = "contrastive",
     random_state: RandomState = None,
@@ -146,7 +146,7 @@ def gauge_targets(
     relation : PairRelation
         At least `n_folds` different pairs of each kind; grades count as the kind they are nearer
         to.
-    dim, n_folds, loss, random_state
+    n_components, n_folds, loss, random_state
         As for `cross_validated_similarity`.
     progress : callable (share), optional
         Called with the share of the work that is done.
@@ -161,7 +161,7 @@ def gauge_targets(
     """
     began = time.perf_counter()
     rng = as_generator(random_state)
-    judge = Judge(dim, loss)
+    judge = Judge(n_components, loss)
     folds = split_folds(relation, n_folds, rng)
     told = (lambda share: None) if progress is None else progress
     judgements = judge_folds(relation, folds, judge, rng, lambda share: told(share * 0.7))

@@ -25,7 +25,7 @@ Relation = PairRelation | LabelRelation | TripletRelation
 
 def solve_targets(
     relation: Relation,
-    dim: int,
+    n_components: int,
     *,
     loss: Loss = "contrastive",
     method: Method = "auto",
@@ -49,16 +49,17 @@ def solve_targets(
     relation : PairRelation, LabelRelation or TripletRelation
         What is alike. For `method="adam"` a LabelRelation is sampled, 10 similar and 10
         dissimilar partners an item.
-    dim : int
+    n_components : int
         Number of components of a target.
     loss : {"contrastive", "dot"}
         y ‖a − b‖² + (1 − y) max(0, m − ‖a − b‖)², or ½ (y − a·b)². Triplets always use
         max(0, m + ‖a − p‖² − ‖a − n‖²).
     method : {"auto", "adam", "exact"}
         "exact" solves a LabelRelation as a whole: with the dot product by its leading
-        eigenvectors; with the contrastive loss, for classes and `dim` ≥ classes − 1, by a regular
-        simplex. "auto" takes it where it exists, else Adam; with the dot product and more classes
-        than `dim` it takes Adam too, because the exact solution leaves the smallest classes at 0.
+        eigenvectors; with the contrastive loss, for classes and `n_components` ≥ classes − 1, by
+        a regular simplex. "auto" takes it where it exists, else Adam; with the dot product and
+        more classes than `n_components` it takes Adam too, because the exact solution leaves the
+        smallest classes at 0.
     margin : float
         m, how far apart what is not alike has to be.
     max_epochs : int
@@ -66,10 +67,10 @@ def solve_targets(
     tol : float
         Adam stops once five epochs have lowered the loss by less than `tol` times what the loss
         is when all targets coincide at zero.
-    init : array_like of shape (n_items, dim), "random" or None
+    init : array_like of shape (n_items, n_components), "random" or None
         Adam's first points. None: the prior if there is one, else a start that already has the
         relation's coarse shape. "random" is the paper's start.
-    prior : array_like of shape (n_items, dim), optional
+    prior : array_like of shape (n_items, n_components), optional
         A place each target is drawn to.
     prior_weight : float
         λ, how strongly.
@@ -89,7 +90,7 @@ def solve_targets(
     Examples
     --------
     >>> from twofold.relations import LabelRelation
-    >>> solution = solve_targets(LabelRelation(["a", "b", "a", "c"]), dim=3, loss="dot")
+    >>> solution = solve_targets(LabelRelation(["a", "b", "a", "c"]), 3, loss="dot")
     >>> solution.method, float(solution.points[0] @ solution.points[2])
     ('exact', 1.0)
     """
@@ -99,7 +100,7 @@ def solve_targets(
             "relation must be a PairRelation, LabelRelation or TripletRelation, got "
             f"{type(relation).__name__}."
         )
-    dim = check_count("dim", dim)
+    dim = check_count("n_components", n_components)
     check_choice("loss", loss, get_args(Loss))
     check_choice("method", method, get_args(Method))
     margin = check_number("margin", margin, 0, strict=True)
@@ -158,7 +159,8 @@ def _check_points(name: str, points: Any, n_items: int, dim: int) -> NDArray[np.
         raise TypeError(f"{name} must be an array of numbers.") from None
     if array.shape != (n_items, dim):
         raise ValueError(
-            f"{name} must have shape (n_items, dim) = ({n_items}, {dim}), got {array.shape}."
+            f"{name} must have shape (n_items, n_components) = ({n_items}, {dim}), "
+            f"got {array.shape}."
         )
     largest = np.finfo(np.float32).max
     wrong = np.flatnonzero(~(np.abs(array) <= largest).all(axis=1))
