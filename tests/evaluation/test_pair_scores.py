@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import hypot
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -29,11 +31,15 @@ def slow_similarity(points, left, right, metric):
         coordinates = list(zip(points[i], points[j], strict=True))
         if metric == "dot":
             found.append(sum(a * b for a, b in coordinates))
+        elif metric == "cosine":
+            lengths = hypot(*points[i]) * hypot(*points[j])
+            found.append(sum(a * b for a, b in coordinates) / lengths if lengths else 0.0)
         else:
             found.append(-(sum((a - b) ** 2 for a, b in coordinates) ** 0.5))
     return found
 
 
+METRICS = ["euclidean", "dot", "cosine"]
 SCORED_PAIRS = st.lists(
     st.tuples(st.integers(0, 1), st.integers(-3, 3)), min_size=2, max_size=25
 ).filter(lambda rows: len({kind for kind, _ in rows}) == 2)
@@ -51,7 +57,7 @@ def test_auroc_takes_0_and_1_of_any_type(kind):
     assert pair_auroc(np.array([1, 0, 0]).astype(kind), [2.0, 1.0, 3.0]) == 0.5
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "dot"])
+@pytest.mark.parametrize("metric", METRICS)
 def test_a_better_placement_scores_better(metric):
     left, right, similar = [0, 0], [1, 2], [1, 0]  # 0 is like 1, and not like 2
     good = [[1.0, 0.0], [1.0, 0.1], [-1.0, 0.0]]
@@ -105,7 +111,7 @@ def test_auroc_refuses_arrays_of_two_dimensions():
 @given(
     points=arrays(np.float32, (5, 3), elements=st.floats(-10, 10, width=32)),
     pairs=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12),
-    metric=st.sampled_from(["euclidean", "dot"]),
+    metric=st.sampled_from(METRICS),
 )
 def test_similarity_is_that_of_a_loop(points, pairs, metric):
     left, right = np.array(pairs, dtype=int).reshape(-1, 2).T
@@ -114,6 +120,27 @@ def test_similarity_is_that_of_a_loop(points, pairs, metric):
     assert found.shape == (len(pairs),)
     wanted = slow_similarity(points.astype(float), left, right, metric)
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-4)
+
+
+def test_cosine_knows_directions_only():
+    # Along 0 lies 1, at half a right angle 2, across 3, against it 4; 5 has no direction.
+    points = [[3.0, 0.0], [0.1, 0.0], [7.0, 7.0], [0.0, 5.0], [-2.0, 0.0], [0.0, 0.0]]
+    found = pair_similarity(points, [0] * 6, range(6), "cosine")
+    np.testing.assert_allclose(found, [1, 1, 0.5**0.5, 0, -1, 0], atol=1e-6)
+    assert pair_similarity(points, [5], [5], "cosine") == 0
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_cosine_of_tiny_and_of_huge_points_keeps_its_digits(scale):
+    found = pair_similarity([[3 * scale, 4 * scale], [scale, 0.0]], [0], [1], "cosine")
+    assert found == pytest.approx(0.6)
+
+
+def test_cosine_stays_between_minus_1_and_1():
+    points = np.random.default_rng(0).normal(size=(500, 7))
+    both = np.vstack([points, -points])
+    assert pair_similarity(points, np.arange(500), np.arange(500), "cosine").max() <= 1
+    assert pair_similarity(both, np.arange(500), np.arange(500, 1000), "cosine").min() >= -1
 
 
 def test_similarity_is_euclidean_by_default():
@@ -144,8 +171,8 @@ def test_similarity_does_not_depend_on_the_chunks(monkeypatch, metric, chunk_num
 
 
 def test_similarity_refuses_an_unknown_metric():
-    with pytest.raises(ValueError, match="metric must be one of 'euclidean', 'dot', got 'cosine'"):
-        pair_similarity(np.eye(2), [0], [1], "cosine")
+    with pytest.raises(ValueError, match="one of 'euclidean', 'dot', 'cosine', got 'manhattan'"):
+        pair_similarity(np.eye(2), [0], [1], "manhattan")
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from twofold.evaluation._labels import (
     encode_classes,
     encode_indicator,
 )
-from twofold.evaluation._neighbours import NeighbourMetric, nearest_indices
-from twofold.evaluation._points import check_points, check_same_space
+from twofold.evaluation._neighbours import nearest_indices
+from twofold.evaluation._points import Metric, check_points, check_same_space
 
 VOTE_NUMBERS = 2**22
 
@@ -27,7 +27,7 @@ def knn_accuracy(
     test_points: ArrayLike,
     test_labels: ArrayLike,
     k: int = 5,
-    metric: NeighbourMetric = "euclidean",
+    metric: Metric = "euclidean",
 ) -> float:
     """Return the share of test points whose class most of their `k` nearest training points have.
 
@@ -44,8 +44,8 @@ def knn_accuracy(
         point has is never predicted. Items of unknown class (-1, NaN, None) are refused.
     k : int
         Number of neighbours, at most n_train.
-    metric : {"euclidean", "cosine", "dot"}
-        Nearest is: smallest ‖a − b‖, largest a·b / ‖a‖‖b‖ (0 for a zero vector), or largest a·b.
+    metric : {"euclidean", "dot", "cosine"}
+        Nearest is: smallest ‖a − b‖, largest a·b, or largest a·b / ‖a‖‖b‖ (0 for a zero vector).
     """
     train, test = _check_points(train_points, test_points, k, metric)
     train_codes, test_codes = encode_classes(train_labels=train_labels, test_labels=test_labels)
@@ -70,7 +70,7 @@ def knn_jaccard(
     test_points: ArrayLike,
     test_labels: Any,
     k: int = 5,
-    metric: NeighbourMetric = "euclidean",
+    metric: Metric = "euclidean",
 ) -> float:
     """Return the mean Jaccard index of true labels and those of the `k` nearest training points.
 
@@ -88,7 +88,7 @@ def knn_jaccard(
         1 where the item has the label, else 0.
     k : int
         Number of neighbours, at most n_train.
-    metric : {"euclidean", "cosine", "dot"}
+    metric : {"euclidean", "dot", "cosine"}
         As for `knn_accuracy`.
     """
     train, test = _check_points(train_points, test_points, k, metric)
@@ -125,10 +125,10 @@ def _jaccard(predicted: sparse.csr_array, true: sparse.csr_array) -> NDArray[np.
 
 
 def _check_points(
-    train_points: ArrayLike, test_points: ArrayLike, k: int, metric: NeighbourMetric
+    train_points: ArrayLike, test_points: ArrayLike, k: int, metric: Metric
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return both sets of points, refusing those in which `k` neighbours cannot be found."""
-    check_choice("metric", metric, get_args(NeighbourMetric))
+    check_choice("metric", metric, get_args(Metric))
     check_count("k", k)
     train = check_points("train_points", train_points)
     test = check_points("test_points", test_points)

@@ -12,13 +12,14 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-NeighbourMetric = Literal["euclidean", "cosine", "dot"]
+from twofold.evaluation._points import Metric, directions
+
 UseKeys = Callable[[NDArray[np.int64], NDArray[np.int64]], None]
 
 PRODUCT_NUMBERS = 2**24
@@ -52,9 +53,7 @@ class NeighbourOrder:
     is_signed: bool
 
     @classmethod
-    def of(
-        cls, queries: NDArray[Any], gallery: NDArray[Any], metric: NeighbourMetric
-    ) -> NeighbourOrder:
+    def of(cls, queries: NDArray[Any], gallery: NDArray[Any], metric: Metric) -> NeighbourOrder:
         """Prepare the order of `gallery` for `queries`, both checked points of one space.
 
         The product is ‖q − g‖², 1 − q·g / ‖q‖‖g‖ (1 if one is zero) or −q·g.
@@ -102,7 +101,7 @@ class NeighbourOrder:
 
 
 def nearest_indices(
-    queries: NDArray[Any], gallery: NDArray[Any], k: int, metric: NeighbourMetric
+    queries: NDArray[Any], gallery: NDArray[Any], k: int, metric: Metric
 ) -> NDArray[np.int64]:
     """Return the `k` nearest of `gallery` to every query, in any order, shape (n_queries, k)."""
     nearest = np.empty((len(queries), k), dtype=np.int64)
@@ -181,8 +180,8 @@ def _euclidean_factors(queries: NDArray[np.float64], gallery: NDArray[np.float64
 def _cosine_factors(queries: NDArray[np.float64], gallery: NDArray[np.float64]) -> Factors:
     """Return factors of 1 − q·g / ‖q‖‖g‖."""
     return (
-        np.column_stack([_directions(queries), np.ones(len(queries))]),
-        np.column_stack([-_directions(gallery), np.ones(len(gallery))]),
+        np.column_stack([directions(queries), np.ones(len(queries))]),
+        np.column_stack([-directions(gallery), np.ones(len(gallery))]),
     )
 
 
@@ -217,11 +216,3 @@ def _centred(queries: NDArray[np.float64], gallery: NDArray[np.float64]) -> Fact
     step = np.ldexp(1.0, int(np.frexp(spread)[1]) - 1)
     centre = np.rint(mean / step) * step
     return queries - centre, gallery - centre
-
-
-def _directions(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return rows of length 1; a zero row stays zero."""
-    largest = np.abs(table).max(axis=1, keepdims=True)
-    table = table / np.where(largest == 0, 1.0, largest)
-    lengths = np.linalg.norm(table, axis=1, keepdims=True)
-    return np.asarray(table / np.where(lengths == 0, 1.0, lengths))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_auc_score
 
 from twofold._core.checks import check_choice, check_equal_lengths, check_item_ids
+from twofold.evaluation._points import Metric, directions
 
-Metric = Literal["euclidean", "dot"]
 CHUNK_NUMBERS = 2**24
 
 
@@ -38,8 +38,8 @@ def pair_similarity(
         Targets or embeddings.
     left, right : array_like of int, shape (n_pairs,)
         Rows of `points`.
-    metric : {"euclidean", "dot"}
-        −‖a − b‖, or a·b.
+    metric : {"euclidean", "dot", "cosine"}
+        −‖a − b‖, a·b, or a·b / ‖a‖‖b‖ (0 where a or b is 0).
 
     Returns
     -------
@@ -53,16 +53,18 @@ def pair_similarity(
     left = check_item_ids("left", left, len(table))
     right = check_item_ids("right", right, len(table))
     check_equal_lengths(left=left, right=right)
+    if metric == "cosine":
+        table = directions(table)
     similarity = np.empty(left.size, dtype=np.float32)
     size = max(1, CHUNK_NUMBERS // max(1, table.shape[1]))
     for first in range(0, left.size, size):
         some = slice(first, first + size)
         a, b = table[left[some]], table[right[some]]
-        if metric == "dot":
-            similarity[some] = np.einsum("ij,ij->i", a, b)
-        else:
+        if metric == "euclidean":
             similarity[some] = -np.linalg.norm(a - b, axis=1)
-    return similarity
+        else:
+            similarity[some] = np.einsum("ij,ij->i", a, b)
+    return similarity.clip(-1, 1) if metric == "cosine" else similarity
 
 
 def check_scored_pairs(

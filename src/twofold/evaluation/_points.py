@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+Metric = Literal["euclidean", "dot", "cosine"]
+"""How two points are compared: −‖a − b‖, a·b or a·b / ‖a‖‖b‖, large for the alike."""
 
 
 def check_points(name: str, points: ArrayLike) -> NDArray[Any]:
@@ -39,3 +42,12 @@ def check_same_space(**tables: NDArray[Any]) -> None:
     if len(set(dims.values())) > 1:
         found = ", ".join(f"{name} has {dim}" for name, dim in dims.items())
         raise ValueError(f"Points are compared in one space, but their dimensions differ: {found}.")
+
+
+def directions(table: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows of `table` at length 1; a zero row stays zero."""
+    # Divided by the largest entry first, so that squares neither overflow nor vanish.
+    largest = np.abs(table).max(axis=1, keepdims=True, initial=0)
+    table = table / np.where(largest == 0, 1, largest)
+    lengths = np.linalg.norm(table, axis=1, keepdims=True)
+    return np.asarray(table / np.where(lengths == 0, 1, lengths))

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from twofold._core.checks import check_choice
 from twofold.evaluation._labels import check_one_label_each
-from twofold.evaluation._neighbours import NeighbourMetric, NeighbourOrder
-from twofold.evaluation._points import check_points, check_same_space
+from twofold.evaluation._neighbours import NeighbourOrder
+from twofold.evaluation._points import Metric, check_points, check_same_space
 from twofold.evaluation._relevance import Relevance, relate
 
 RECALL_DEPTHS = (1, 5, 10)
@@ -51,7 +51,7 @@ def retrieval_scores(
     *,
     gallery_points: ArrayLike | None = None,
     gallery_labels: Any = None,
-    metric: NeighbourMetric = "euclidean",
+    metric: Metric = "euclidean",
 ) -> RetrievalScores:
     """Score how each point, as a query, finds the items that are relevant to it.
 
@@ -68,10 +68,10 @@ def retrieval_scores(
         at least one label in common are. Items of unknown class (-1, NaN, None) are refused.
     gallery_points, gallery_labels : optional, as `points` and `labels`
         Where to look instead.
-    metric : {"euclidean", "cosine", "dot"}
-        Nearest is: smallest ‖a − b‖, largest a·b / ‖a‖‖b‖ (0 for a zero vector), or largest a·b.
+    metric : {"euclidean", "dot", "cosine"}
+        Nearest is: smallest ‖a − b‖, largest a·b, or largest a·b / ‖a‖‖b‖ (0 for a zero vector).
     """
-    check_choice("metric", metric, get_args(NeighbourMetric))
+    check_choice("metric", metric, get_args(Metric))
     if (gallery_points is None) != (gallery_labels is None):
         missing = "gallery_points" if gallery_points is None else "gallery_labels"
         raise ValueError(f"A gallery needs points and labels, but {missing} is not given.")
