@@ -1,8 +1,10 @@
-"""Imports point one way: the order of DESIGN.md, section 2, held for every module."""
+"""Imports point one way: the order of the design, held for every module, and no cycle at all."""
 
 from __future__ import annotations
 
 import ast
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,10 @@ import twofold
 ROOT = Path(twofold.__file__).parent
 
 LEVELS = (
-    ("relations", "datasets", "evaluation", "search"),
+    ("relations", "datasets", "evaluation"),
     ("targets", "regression"),
+    ("feedback",),
+    ("asking",),
     ("estimators",),
     ("baselines",),
     ("experiments",),
@@ -117,6 +121,8 @@ def test_every_package_has_its_place_in_the_order():
         ("twofold.targets._solve", "from twofold.regression import fit"),
         ("twofold.regression._fit", "from twofold.targets import solve_targets"),
         ("twofold.targets", "from twofold.estimators import MetricLearner"),
+        ("twofold.feedback._rounds", "from twofold.asking import suggest"),
+        ("twofold.asking._suggest", "from twofold.estimators import MetricLearner"),
         ("twofold.estimators._learner", "from twofold.baselines import SiameseLearner"),
         ("twofold.experiments._run", "from twofold.report import page"),
         ("twofold.report._page", "from twofold.cli import main"),
@@ -158,7 +164,90 @@ def test_an_import_that_points_the_right_way_is_left_alone(module, source):
 
 
 def test_the_sentence_names_the_module_the_line_and_the_import():
-    (sentence,) = violations("import os\nimport twofold.cli", "twofold.search._exact")
+    (sentence,) = violations("import os\nimport twofold.cli", "twofold.targets._exact")
     assert sentence == (
-        "twofold.search._exact, line 2: import of twofold.cli: cli stands above search"
+        "twofold.targets._exact, line 2: import of twofold.cli: cli stands above targets"
     )
+
+
+# No cycle, not even for types
+
+
+def sources() -> dict[str, tuple[str, bool]]:
+    """Return the text of every module of the package, and whether it is an `__init__`."""
+    return {module_name(path): (path.read_text(), path.name == "__init__.py") for path in MODULES}
+
+
+def import_graph(modules: dict[str, tuple[str, bool]]) -> dict[str, set[str]]:
+    """Return which modules each one imports, also inside functions and for types only.
+
+    A name that a package passes on from one of its modules counts as that module's.
+    """
+    imported = {
+        module: [name for _, name in imported_modules(source, module, is_package)]
+        for module, (source, is_package) in modules.items()
+    }
+
+    def home(name: str) -> str:
+        """Return the module that a dotted name is defined in."""
+        if name in modules:
+            return name
+        package, _, last = name.rpartition(".")
+        if package not in modules:
+            return home(package)
+        passed_on = [other for other in imported[package] if other.rpartition(".")[2] == last]
+        return home(passed_on[0]) if passed_on else package
+
+    return {module: {home(name) for name in names} - {module} for module, names in imported.items()}
+
+
+def first_cycle(modules: dict[str, tuple[str, bool]]) -> list[str]:
+    """Return modules of which each imports the next, from one back to itself; [] if none do."""
+    try:
+        TopologicalSorter(import_graph(modules)).prepare()
+    except CycleError as cycle:
+        return cycle.args[1][::-1]
+    return []
+
+
+def test_no_module_imports_one_that_imports_it_back_not_even_for_types():
+    cycle = first_cycle(sources())
+    assert not cycle, " imports ".join(cycle)
+
+
+A, B, C = "twofold.targets._a", "twofold.targets._b", "twofold.targets._c"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c"),
+    [
+        ("from twofold.targets._b import x", "from ._a import y", ""),
+        ("if TYPE_CHECKING:\n    from ._b import X", "from ._a import y", ""),
+        ("from ._b import x", "def f():\n    from . import _a", ""),
+        ("import twofold.targets._b", "from ._c import x", "from twofold.targets import first"),
+    ],
+)
+def test_a_cycle_is_found(a, b, c):
+    package = "from twofold.targets._a import first"
+    modules = {
+        "twofold.targets": (package, True),
+        **{name: (source, False) for name, source in ((A, a), (B, b), (C, c))},
+    }
+    cycle = first_cycle(modules)
+    assert {A, B} <= set(cycle) <= {A, B, C}
+    assert cycle[0] == cycle[-1]
+    assert all(after in import_graph(modules)[before] for before, after in pairwise(cycle))
+
+
+def test_a_name_that_a_package_passes_on_is_its_module_s():
+    modules = {
+        "twofold": ("from twofold.targets import first", True),
+        "twofold.targets": ("from twofold.targets._a import first\nhere = 1", True),
+        A: ("first = 1", False),
+        B: ("from twofold.targets import first", False),
+        C: ("from twofold.targets import here", False),
+        "twofold.cli": ("from twofold import first", False),
+    }
+    graph = import_graph(modules)
+    assert (graph[B], graph[C], graph["twofold.cli"]) == ({A}, {"twofold.targets"}, {A})
+    assert not first_cycle(modules)
