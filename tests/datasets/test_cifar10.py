@@ -1,51 +1,38 @@
-"""CIFAR-10, from tiny batches in both official layouts, unpacked and in their archives."""
+"""CIFAR-10, from tiny batches in the official binary layout, unpacked and in its archive."""
 
 import os
 import shutil
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from python_2_batches import python_2_batch
 
 from twofold.datasets import load_cifar10
 
 N_EACH = 2
-TRAIN_NAMES = [f"data_batch_{i}" for i in range(1, 6)]
-FOLDERS = {"binary": "cifar-10-batches-bin", "python": "cifar-10-batches-py"}
+NAMES = [*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin"]
 rng = np.random.default_rng(0)
 IMAGES = rng.integers(0, 256, (6, N_EACH, 3, 32, 32), dtype=np.uint8)
 LABELS = rng.integers(0, 10, (6, N_EACH))
 
 
-def _binary_batch(images: np.ndarray, labels: np.ndarray) -> bytes:
+def _batch(images: np.ndarray, labels: np.ndarray) -> bytes:
     return np.column_stack([labels.astype(np.uint8), images.reshape(len(images), -1)]).tobytes()
 
 
-def _python_batch(images: np.ndarray, labels: np.ndarray) -> bytes:
-    return python_2_batch(images.reshape(len(images), -1), labels.tolist())
-
-
-WRITERS = {"binary": (_binary_batch, ".bin"), "python": (_python_batch, "")}
-
-
-def _write(parent: Path, layout: str) -> Path:
-    """Write all six batches in a layout's official folder below `parent`; return the folder."""
-    folder = parent / FOLDERS[layout]
+def _write(parent: Path) -> Path:
+    """Write all six batches in the official folder below `parent`; return the folder."""
+    folder = parent / "cifar-10-batches-bin"
     folder.mkdir(parents=True)
-    write: Callable[..., bytes]
-    write, ending = WRITERS[layout]
-    for name, images, labels in zip([*TRAIN_NAMES, "test_batch"], IMAGES, LABELS, strict=True):
-        (folder / f"{name}{ending}").write_bytes(write(images, labels))
+    for name, images, labels in zip(NAMES, IMAGES, LABELS, strict=True):
+        (folder / name).write_bytes(_batch(images, labels))
     return folder
 
 
 def _pack(folder: Path) -> Path:
-    """Replace a layout's folder by its official archive; return the archive."""
-    layout = "binary" if folder.name.endswith("bin") else "python"
-    path = folder.parent / f"cifar-10-{layout}.tar.gz"
+    """Replace the folder by its official archive; return the archive."""
+    path = folder.parent / "cifar-10-binary.tar.gz"
     with tarfile.open(path, "w:gz") as archive:
         # Not in order, as an archive may be.
         for file in sorted(folder.iterdir(), reverse=True):
@@ -56,11 +43,8 @@ def _pack(folder: Path) -> Path:
 
 @pytest.mark.parametrize("is_packed", [False, True])
 @pytest.mark.parametrize("inside", ["", "cifar10"])
-@pytest.mark.parametrize("layout", ["binary", "python"])
-def test_every_official_form_gives_the_same(
-    tmp_path: Path, layout: str, inside: str, is_packed: bool
-) -> None:
-    folder = _write(tmp_path / inside, layout)
+def test_folder_and_archive_give_the_same(tmp_path: Path, inside: str, is_packed: bool) -> None:
+    folder = _write(tmp_path / inside)
     if is_packed:
         _pack(folder)
     train, test = load_cifar10("train", tmp_path), load_cifar10("test", tmp_path)
@@ -73,14 +57,13 @@ def test_every_official_form_gives_the_same(
     assert test.images.flags.writeable
 
 
-@pytest.mark.parametrize("layout", ["binary", "python"])
-def test_batches_may_lie_in_cifar10_itself(tmp_path: Path, layout: str) -> None:
-    _write(tmp_path, layout).rename(tmp_path / "cifar10")
+def test_batches_may_lie_in_cifar10_itself(tmp_path: Path) -> None:
+    _write(tmp_path).rename(tmp_path / "cifar10")
     assert load_cifar10("train", tmp_path).images.shape == (10, 3, 32, 32)
 
 
 def test_class_names_are_the_official_ones_in_order(tmp_path: Path) -> None:
-    _write(tmp_path, "binary")
+    _write(tmp_path)
     names = load_cifar10("test", tmp_path).class_names
     assert (names[0], names[1], names[3], names[9]) == ("airplane", "automobile", "cat", "truck")
     assert len(names) == 10
@@ -88,7 +71,7 @@ def test_class_names_are_the_official_ones_in_order(tmp_path: Path) -> None:
 
 def test_what_is_unpacked_comes_before_an_archive(tmp_path: Path) -> None:
     (tmp_path / "cifar-10-binary.tar.gz").write_bytes(b"damaged")
-    _write(tmp_path, "python")
+    _write(tmp_path)
     assert load_cifar10("test", tmp_path).images.shape == (N_EACH, 3, 32, 32)
 
 
@@ -99,16 +82,40 @@ def test_an_unknown_part_is_refused(tmp_path: Path) -> None:
 
 def test_a_missing_set_says_which_files_go_where_and_how_to_get_them(tmp_path: Path) -> None:
     sentence = (
-        rf"CIFAR-10 is not in {tmp_path}: put cifar-10-binary\.tar\.gz or .* into .*cifar10, .*"
+        rf"CIFAR-10 is not in {tmp_path}: put cifar-10-binary\.tar\.gz into .*cifar10, .*"
         rf"twofold reproduce cifar10 --download, .*download\(\"cifar10\", \"{tmp_path}\"\)\.$"
     )
     with pytest.raises(FileNotFoundError, match=sentence):
         load_cifar10("train", tmp_path)
 
 
+@pytest.mark.parametrize("inside", ["", "cifar10"])
+@pytest.mark.parametrize(
+    "name", ["cifar-10-python.tar.gz", "cifar-10-batches-py/data_batch_1", "data_batch_1"]
+)
+def test_who_has_the_pickles_is_told_to_take_the_binary_version(
+    tmp_path: Path, inside: str, name: str
+) -> None:
+    path = tmp_path / inside / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"a pickle")
+    sentence = (
+        r"is CIFAR-10's Python version, made of pickles, which are not read: put the binary "
+        rf"version, cifar-10-binary\.tar\.gz, into {tmp_path / 'cifar10'}, or get it with"
+    )
+    with pytest.raises(FileNotFoundError, match=sentence):
+        load_cifar10("train", tmp_path)
+
+
+def test_the_binary_version_is_read_beside_the_python_version(tmp_path: Path) -> None:
+    (tmp_path / "cifar-10-batches-py").mkdir()
+    _pack(_write(tmp_path))
+    assert load_cifar10("test", tmp_path).images.shape == (N_EACH, 3, 32, 32)
+
+
 @pytest.mark.parametrize("is_packed", [False, True])
 def test_a_missing_batch_is_named(tmp_path: Path, is_packed: bool) -> None:
-    folder = _write(tmp_path, "binary")
+    folder = _write(tmp_path)
     (folder / "data_batch_3.bin").unlink()
     if is_packed:
         _pack(folder)
@@ -119,27 +126,24 @@ def test_a_missing_batch_is_named(tmp_path: Path, is_packed: bool) -> None:
 
 @pytest.mark.parametrize("n_bytes", [0, 1, 3072, 3074, 6145])
 def test_a_binary_batch_of_no_whole_images_is_damaged(tmp_path: Path, n_bytes: int) -> None:
-    path = _write(tmp_path, "binary") / "data_batch_2.bin"
+    path = _write(tmp_path) / "data_batch_2.bin"
     path.write_bytes(path.read_bytes()[:n_bytes])
     sentence = rf"data_batch_2\.bin is damaged, it holds {n_bytes} bytes where .* 3073"
     with pytest.raises(ValueError, match=sentence):
         load_cifar10("train", tmp_path)
 
 
-@pytest.mark.parametrize("layout", ["binary", "python"])
-def test_a_label_out_of_range_is_named_with_its_place(tmp_path: Path, layout: str) -> None:
-    write, ending = WRITERS[layout]
-    batch = write(IMAGES[5], np.array([9, 10]))
-    (_write(tmp_path, layout) / f"test_batch{ending}").write_bytes(batch)
+def test_a_label_out_of_range_is_named_with_its_place(tmp_path: Path) -> None:
+    batch = _batch(IMAGES[5], np.array([9, 10]))
+    (_write(tmp_path) / "test_batch.bin").write_bytes(batch)
     sentence = r"test_batch.* holds 1 label\(s\) outside 0 \.\. 9, first at image 1 \(10\)"
     with pytest.raises(ValueError, match=sentence):
         load_cifar10("test", tmp_path)
 
 
 @pytest.mark.parametrize("damage", ["cut short", "changed midway", "foreign", "empty"])
-@pytest.mark.parametrize("layout", ["binary", "python"])
-def test_a_damaged_archive_is_said(tmp_path: Path, layout: str, damage: str) -> None:
-    path = _pack(_write(tmp_path, layout))
+def test_a_damaged_archive_is_said(tmp_path: Path, damage: str) -> None:
+    path = _pack(_write(tmp_path))
     content = path.read_bytes()
     middle = len(content) // 2
     changed = content[:middle] + bytes(100) + content[middle + 100 :]

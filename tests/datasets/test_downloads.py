@@ -252,7 +252,7 @@ def test_an_unknown_set_is_refused_with_those_there_are(tmp_path: Path) -> None:
 
 def test_the_official_registry_is_whole() -> None:
     files = [file for files in PUBLIC_FILES.values() for file in files]
-    assert len(files) == 6
+    assert len(files) == 5
     assert all(len(file.md5) == 32 and int(file.md5, 16) for file in files)
     assert all(address.startswith("https://") for file in files for address in file.addresses)
     assert all(

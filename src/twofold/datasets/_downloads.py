@@ -51,11 +51,6 @@ def _mnist_file(name: str, md5: str, n_bytes: int) -> PublicFile:
     return PublicFile(f"mnist/{name}", md5, n_bytes, tuple(f"{site}/{name}" for site in sites))
 
 
-def _cifar_file(name: str, md5: str, n_bytes: int) -> PublicFile:
-    address = f"https://www.cs.toronto.edu/~kriz/{name}"
-    return PublicFile(f"cifar10/{name}", md5, n_bytes, (address,))
-
-
 PUBLIC_FILES: dict[str, tuple[PublicFile, ...]] = {
     "mnist": (
         _mnist_file("train-images-idx3-ubyte.gz", "f68b3c2dcbeaaa9fbdd348bbdeb94873", 9_912_422),
@@ -64,10 +59,12 @@ PUBLIC_FILES: dict[str, tuple[PublicFile, ...]] = {
         _mnist_file("t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c", 4_542),
     ),
     "cifar10": (
-        _cifar_file("cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530", 170_052_171),
-    ),
-    "cifar10-python": (
-        _cifar_file("cifar-10-python.tar.gz", "c58f30108f718f92721af3b95e74349a", 170_498_071),
+        PublicFile(
+            "cifar10/cifar-10-binary.tar.gz",
+            "c32a1d4ab5d03f1284b67883e8d87530",
+            170_052_171,
+            ("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",),
+        ),
     ),
 }
 
@@ -86,8 +83,8 @@ def download(
     Parameters
     ----------
     name : str
-        ``"mnist"``, ``"cifar10"`` or, for CIFAR-10's Python batches, ``"cifar10-python"``. The name
-        of a set without a public download gets a sentence that says which files go where.
+        ``"mnist"`` or ``"cifar10"``. The name of a set without a public download gets a sentence
+        that says which files go where.
     data_dir : path, optional
         The data folder, which is made if it is not there; by default what the variable
         TWOFOLD_DATA names.

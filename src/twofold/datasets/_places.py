@@ -10,8 +10,7 @@ PLACES = {
         "and t10k-labels-idx1-ubyte.gz into {folder}/mnist"
     ),
     "cifar10": (
-        "put cifar-10-binary.tar.gz or cifar-10-python.tar.gz into {folder}/cifar10, or what is "
-        "in it, cifar-10-batches-bin/ or cifar-10-batches-py/"
+        "put cifar-10-binary.tar.gz into {folder}/cifar10, or what is in it, cifar-10-batches-bin/"
     ),
     "pubfig83": (
         "put each person's images into {folder}/pubfig83/<person>/, or a tar archive of such "
