@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from twofold._core.checks import MAX_ITEMS
 from twofold._core.warnings import RelationWarning
-from twofold.relations import PairRelation
+from twofold.relations import PairRelation, pair_keys
 
 
 def statements(relation):
@@ -635,3 +636,19 @@ def test_balancing_does_not_repeat_the_warning_of_contradictions():
     with pytest.warns(RelationWarning):
         relation = PairRelation([0, 1, 2], [1, 0, 3], [1, 0, 0], n_items=5)
     np.testing.assert_allclose(relation.balanced().weight, [1.5, 0.75, 0.75])
+
+
+# Keys of pairs
+
+
+def test_a_pair_has_one_key_whichever_item_comes_first_and_no_other_pair_has_it():
+    left, right = (ends.ravel() for ends in np.indices((7, 7)))
+    keys = pair_keys(left, right, 7)
+    pairs = [frozenset(pair) for pair in zip(left.tolist(), right.tolist(), strict=True)]
+    assert len(set(zip(keys.tolist(), pairs, strict=True))) == len(set(keys)) == len(set(pairs))
+
+
+def test_the_keys_of_the_most_items_do_not_overflow():
+    last = np.array([MAX_ITEMS - 1])
+    keys = pair_keys(last, last - 1, MAX_ITEMS)
+    assert keys.tolist() == [(MAX_ITEMS - 2) * MAX_ITEMS + MAX_ITEMS - 1]

@@ -8,7 +8,7 @@ from twofold.relations._chains import Contradiction, is_transitive
 from twofold.relations._diagnosis import Diagnosis, diagnose
 from twofold.relations._folds import Fold, TooFewPairsError, split_folds
 from twofold.relations._labels import LabelRelation
-from twofold.relations._pairs import PairRelation
+from twofold.relations._pairs import PairRelation, pair_keys
 from twofold.relations._patterns import LabelPatterns
 from twofold.relations._triplets import TripletRelation
 
@@ -23,5 +23,6 @@ __all__ = [
     "TripletRelation",
     "diagnose",
     "is_transitive",
+    "pair_keys",
     "split_folds",
 ]

@@ -319,7 +319,20 @@ def _refuse_self_pairs(left: NDArray[np.int64], right: NDArray[np.int64]) -> Non
 
 
 def pair_keys(left: NDArray[np.int64], right: NDArray[np.int64], n_items: int) -> NDArray[np.int64]:
-    """One number for a pair of items, whichever comes first."""
+    """Return one number for each pair of items, the same whichever comes first.
+
+    Parameters
+    ----------
+    left, right : ndarray of int64, shape (n_pairs,)
+        Item indices below `n_items`, which are not checked.
+    n_items : int
+        Number of items, at most 2³¹, beyond which the numbers could overflow.
+
+    Returns
+    -------
+    keys : ndarray of int64, shape (n_pairs,)
+        min(left, right) · n_items + max(left, right).
+    """
     return np.minimum(left, right) * n_items + np.maximum(left, right)
 
 

@@ -8,6 +8,7 @@ part of the statements also judge the others: the gauge, and which statements ar
 from twofold.targets._cross_validation import cross_validated_similarity
 from twofold.targets._gauge import DECIDING_AUROC, Gauge, GaugePoint, gauge_targets
 from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletLoss
+from twofold.targets._simplex import simplex_vertices
 from twofold.targets._solution import TargetSolution
 from twofold.targets._solve import solve_targets
 from twofold.targets._standardise import standardise_targets
@@ -25,6 +26,7 @@ __all__ = [
     "cross_validated_similarity",
     "gauge_targets",
     "rank_suspicious",
+    "simplex_vertices",
     "solve_targets",
     "standardise_targets",
     "suspicion",

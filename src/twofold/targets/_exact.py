@@ -10,13 +10,13 @@ import time
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import helmert
 
 from twofold._core.warnings import TargetWarning, warn_user
 from twofold.relations import LabelRelation
 from twofold.targets._label_matrix import LabelMatrix
 from twofold.targets._leading_eigenpairs import leading_eigenpairs
 from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletLoss
+from twofold.targets._simplex import simplex_vertices
 from twofold.targets._solution import TargetSolution
 
 
@@ -74,8 +74,7 @@ def _simplex(relation: LabelRelation, dim: int, margin: float) -> NDArray[np.flo
     codes, sizes = _classes(relation)
     corners = np.zeros((sizes.size, dim))
     # A hair more than the margin, so that rounding leaves no pair inside it.
-    side = margin * (1 + 1e-6)
-    corners[:, : sizes.size - 1] = helmert(sizes.size).T * (side / np.sqrt(2))
+    corners[:, : sizes.size - 1] = simplex_vertices(sizes.size) * (margin * (1 + 1e-6))
     return _by_item(corners, codes)
 
 
