@@ -37,6 +37,14 @@ def check_number(name: str, value: Any, minimum: float, *, strict: bool = False)
     return number
 
 
+def check_share(name: str, value: Any) -> float:
+    """Return `value` as a float in [0, 1)."""
+    share = check_number(name, value, 0)
+    if share >= 1:
+        raise ValueError(f"{name} must be below 1, got {share:g}.")
+    return share
+
+
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
     """Refuse a `value` that is not one of `choices`."""
     if value not in choices:

@@ -4,48 +4,51 @@ Features and targets come in, an embedder goes out; pairs are unknown here.
 """
 
 from twofold.regression._expected_target import SMOOTHING
+from twofold.regression._feature_skip import with_feature_skip
 from twofold.regression._features import (
     Features,
+    as_numbers,
     is_memory_mapped,
     item_shape,
     n_rows,
     open_features,
-    prepare_features,
 )
 from twofold.regression._fit import (
     FittedEmbedder,
-    Regression,
     fit_embedder,
     part_examples,
     refresh_embedder,
     refuse_flipped_vectors,
+)
+from twofold.regression._network import (
+    MILD,
+    STRONG,
+    Network,
+    Regression,
+    Regularisation,
+    as_network,
+    is_network,
     refuse_unknown_embedder,
+    resolve_network,
 )
-from twofold.regression._landmarks import LandmarkMap, MapBasis, landmark_basis, linear_basis
-from twofold.regression._linear_path import (
-    LinearPath,
-    RawMap,
-    beside_features,
-    fit_raw_map,
+from twofold.regression._network_embedder import (
+    NetworkEmbedder,
+    OutputScale,
+    flip_some,
+    predict_points,
 )
-from twofold.regression._network_embedder import NetworkEmbedder, flip_some, predict_points
 from twofold.regression._networks import NETWORKS, build_network, mlp
 from twofold.regression._preparation import (
-    build_scaled_network,
-    is_map,
-    is_network,
+    NetworkKind,
+    network_kind,
     out_of_memory_sentence,
     prepare_network,
+    rebuild_network,
 )
+from twofold.regression._projection import FeaturesAsGiven, Projection, fit_projection
 from twofold.regression._regression_task import RegressionTask
-from twofold.regression._regressor import (
-    RegressorEmbedder,
-    WithinLimits,
-    as_regressor,
-    fit_regressor,
-    map_as_regressor,
-    take_rows,
-)
+from twofold.regression._regressor import RegressorEmbedder, fit_regressor, take_rows
+from twofold.regression._ridge_map import RIDGE, RidgeBasis, RidgeMap, ridge_basis
 from twofold.regression._task import Task, validation_loss
 from twofold.regression._training import (
     Epoch,
@@ -55,50 +58,55 @@ from twofold.regression._training import (
 )
 
 __all__ = [
+    "MILD",
     "NETWORKS",
+    "RIDGE",
     "SMOOTHING",
+    "STRONG",
     "Epoch",
     "Features",
+    "FeaturesAsGiven",
     "FittedEmbedder",
-    "LandmarkMap",
-    "LinearPath",
-    "MapBasis",
+    "Network",
     "NetworkEmbedder",
-    "RawMap",
+    "NetworkKind",
+    "OutputScale",
+    "Projection",
     "Regression",
     "RegressionTask",
     "RegressorEmbedder",
+    "Regularisation",
+    "RidgeBasis",
+    "RidgeMap",
     "Task",
     "TrainingConfig",
     "TrainingHistory",
-    "WithinLimits",
-    "as_regressor",
-    "beside_features",
+    "as_network",
+    "as_numbers",
     "build_network",
-    "build_scaled_network",
     "fit_embedder",
-    "fit_raw_map",
+    "fit_projection",
     "fit_regressor",
     "flip_some",
-    "is_map",
     "is_memory_mapped",
     "is_network",
     "item_shape",
-    "landmark_basis",
-    "linear_basis",
-    "map_as_regressor",
     "mlp",
     "n_rows",
+    "network_kind",
     "open_features",
     "out_of_memory_sentence",
     "part_examples",
     "predict_points",
-    "prepare_features",
     "prepare_network",
+    "rebuild_network",
     "refresh_embedder",
     "refuse_flipped_vectors",
     "refuse_unknown_embedder",
+    "resolve_network",
+    "ridge_basis",
     "take_rows",
     "train_network",
     "validation_loss",
+    "with_feature_skip",
 ]

@@ -90,7 +90,7 @@ class Checkpoint:
     ----------
     path : Path
         Of the file.
-    setting : object
+    training : object
         Whatever tells this training from others, as JSON takes it.
     network : nn.Module
         With its first weights, which tell it apart as well.
@@ -98,9 +98,9 @@ class Checkpoint:
         Before any step: data, targets and method all tell in it, on a GPU not to the last digit.
     """
 
-    def __init__(self, path: Path, setting: Any, network: nn.Module, first_loss: float) -> None:
+    def __init__(self, path: Path, training: Any, network: nn.Module, first_loss: float) -> None:
         self.path = check_place(path)
-        self._identity = _identity(setting, network)
+        self._identity = _identity(training, network)
         self._first_loss = first_loss
         self._write_again = 0.0
 
@@ -183,8 +183,8 @@ def _part(tensors: dict[str, Tensor], start: str) -> dict[str, Tensor]:
     }
 
 
-def _identity(setting: Any, network: nn.Module) -> str:
-    digest = hashlib.sha256(json.dumps(setting, sort_keys=True).encode())
+def _identity(training: Any, network: nn.Module) -> str:
+    digest = hashlib.sha256(json.dumps(training, sort_keys=True).encode())
     for name, tensor in network.state_dict().items():
         digest.update(name.encode())
         digest.update(tensor.detach().float().cpu().contiguous().numpy().tobytes())

@@ -112,14 +112,14 @@ def item_shape(X: Any) -> tuple[int, ...]:
     return tuple(X.shape[1:])
 
 
-def prepare_features(X: Any) -> Any:
+def as_numbers(X: Any) -> Any:
     """Return what a regressor takes as numbers that a linear map takes, or say why it cannot."""
     try:
         return check_array(X, accept_sparse="csr", ensure_all_finite=True)
     except (ValueError, TypeError) as error:
         raise ValueError(
-            f"Feedback starts from the features as they are, which must be finite numbers: {error} "
-            "Set feedback=0 to learn without it."
+            f"Feedback starts from the features, which must be finite numbers: {error} Set "
+            "feedback=0 to learn without it."
         ) from error
 
 

@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import is_regressor
 
 from twofold.regression._expected_target import (
     ExpectedTarget,
@@ -20,13 +19,9 @@ from twofold.regression._expected_target import (
     distinct_targets,
 )
 from twofold.regression._features import Features, item_shape, n_rows, open_features
-from twofold.regression._network_embedder import NetworkEmbedder
-from twofold.regression._networks import NETWORKS
-from twofold.regression._preparation import (
-    is_network,
-    out_of_memory_sentence,
-    prepare_network,
-)
+from twofold.regression._network import Regression
+from twofold.regression._network_embedder import NetworkEmbedder, OutputScale
+from twofold.regression._preparation import out_of_memory_sentence, prepare_network
 from twofold.regression._regression_task import RegressionTask
 from twofold.regression._regressor import RegressorEmbedder, fit_regressor
 from twofold.regression._task import Task, validation_loss
@@ -36,8 +31,6 @@ from twofold.regression._training import (
     TrainingHistory,
     train_network,
 )
-
-Regression = Literal["squared", "likelihood"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,16 +53,15 @@ class FittedEmbedder:
 
 
 def fit_embedder(
-    embedder: Any,
+    embedder: TrainingConfig | Any,
     X: Any,
     targets: NDArray[np.float32],
-    config: TrainingConfig,
     rng: np.random.Generator,
     *,
     items: NDArray[np.int64] | None = None,
+    output_scale: OutputScale | None = None,
     regression: Regression = "squared",
     validation_fraction: float = 0.0,
-    flips: bool = False,
     callback: Callback | None = None,
     checkpoint: Path | None = None,
 ) -> FittedEmbedder:
@@ -77,44 +69,47 @@ def fit_embedder(
 
     Parameters
     ----------
-    embedder : str, nn.Module or scikit-learn regressor
-        A network by name ("mlp" or one of the paper's), a user's own, or any regressor.
+    embedder : TrainingConfig or scikit-learn regressor
+        Which network and how it is trained, or any regressor, which is cloned.
     X : array, memory-mapped array, sparse matrix or torch Dataset, n_items rows
         Features.
     targets : ndarray of float32, shape (n_examples, dim)
         Standardised targets.
-    config : TrainingConfig
-        How a network is trained; a regressor has its own parameters.
     rng : Generator
         Of all that is random.
     items : ndarray of int64, shape (n_examples,), optional
         The rows of `X` that have a target; all by default.
+    output_scale : OutputScale, optional
+        Undoes the standardisation of the targets when the embedder predicts.
     regression : {"squared", "likelihood"}
         Squared error to the targets; or, for networks, and where the targets take few values, the
         likelihood of each one: the embedding is then the expected target.
     validation_fraction : float
         Share of the examples that a network's best epoch is chosen on; 0 keeps the last epoch.
-    flips : bool
-        Whether training images are mirrored at random.
     callback : callable (Epoch), optional
         Called after every epoch of a network; returning True stops.
     checkpoint : path, optional
         A file that a network's training is kept in until it is done; see `train_network`.
     """
     items = np.arange(n_rows(X)) if items is None else items
-    refuse_unknown_embedder(embedder)
-    if not is_network(embedder):
-        began = time.perf_counter()
-        fitted = fit_regressor(embedder, X, targets, items, rng)
+    began = time.perf_counter()
+    if not isinstance(embedder, TrainingConfig):
+        fitted = fit_regressor(embedder, X, targets, items, rng, output_scale)
         return FittedEmbedder(fitted, None, time.perf_counter() - began)
 
-    began = time.perf_counter()
+    config = embedder
     with out_of_memory_sentence(config.batch_size):
         shape = item_shape(X)
-        refuse_flipped_vectors(flips, shape)
+        refuse_flipped_vectors(config.flips, shape)
         features = open_features(X, config.device)
         network = prepare_network(
-            embedder, features, shape, targets.shape[1], config.device, rng, config.dropout
+            config.architecture,
+            features,
+            shape,
+            targets.shape[1],
+            config.device,
+            rng,
+            config.dropout,
         )
         train, held_out = part_examples(len(items), validation_fraction, rng)
         task_of = _squared_error(features, items, targets, config.device)
@@ -126,15 +121,14 @@ def fit_embedder(
         prepared = time.perf_counter() - began
         history = train_network(
             network,
-            task_of(train, flips),
+            task_of(train, config.flips),
             config,
             rng,
             validate=validation_loss(validation, config.batch_size),
             callback=callback,
             checkpoint=checkpoint,
         )
-    name = embedder if isinstance(embedder, str) else None
-    fitted_network = NetworkEmbedder(network, shape, config.device, name)
+    fitted_network = NetworkEmbedder(network, shape, config.device, config.name, output_scale)
     return FittedEmbedder(fitted_network, history, prepared + history.seconds)
 
 
@@ -146,14 +140,13 @@ def refresh_embedder(
     rng: np.random.Generator,
     *,
     items: NDArray[np.int64],
-    flips: bool = False,
     callback: Callback | None = None,
 ) -> FittedEmbedder:
     """Go on training a copy of a fitted network towards other targets; see `fit_embedder`."""
     embedder = copy.deepcopy(embedder)
     with out_of_memory_sentence(config.batch_size):
         features = open_features(X, config.device)
-        task = RegressionTask(features, items, targets, config.device, flips)
+        task = RegressionTask(features, items, targets, config.device, config.flips)
         embedder.network.to(config.device)
         history = train_network(embedder.network, task, config, rng, callback=callback)
     embedder.device = config.device
@@ -180,8 +173,8 @@ def refuse_flipped_vectors(flips: bool, shape: tuple[int, ...]) -> None:
     """Only images can be mirrored."""
     if flips and len(shape) != 3:
         raise ValueError(
-            "flips=True mirrors images of shape (channels, height, width), but items have shape "
-            f"{shape}. Leave flips out."
+            "augment='flips' mirrors images of shape (channels, height, width), but items have "
+            f"shape {shape}. Leave augment out."
         )
 
 
@@ -192,25 +185,3 @@ def part_examples(
     order = rng.permutation(n_examples)
     n_held_out = min(round(validation_fraction * n_examples), n_examples - 1)
     return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
-
-
-def refuse_unknown_embedder(embedder: Any) -> None:
-    """Refuse what is neither a network nor a regressor."""
-    if is_network(embedder):
-        return
-    if isinstance(embedder, str):
-        allowed = ", ".join(repr(name) for name in NETWORKS)
-        raise ValueError(
-            f"embedder must be one of {allowed}, a torch.nn.Module or a scikit-learn regressor, "
-            f"got {embedder!r}."
-        )
-    if isinstance(embedder, type):
-        raise TypeError(
-            f"embedder must be an instance, got the class {embedder.__name__}: write "
-            f"{embedder.__name__}(...)."
-        )
-    if not (hasattr(embedder, "fit") and is_regressor(embedder)):
-        raise TypeError(
-            "embedder must be the name of a network, a torch.nn.Module or a scikit-learn "
-            f"regressor, got {type(embedder).__name__}."
-        )

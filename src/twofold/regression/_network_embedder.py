@@ -1,8 +1,9 @@
-"""A trained network from features to points."""
+"""A trained network, or a map in closed form, from features to points."""
 
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,19 +17,41 @@ PREDICTION_BYTES = 2**24
 """Features read at a time when predicting."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class OutputScale:
+    """Undoes the standardisation of targets: scale · o + mean.
+
+    Attributes
+    ----------
+    mean : ndarray of float32, shape (dim,)
+        Of the targets.
+    scale : float
+        That they were divided by.
+    """
+
+    mean: NDArray[np.float32]
+    scale: float
+
+    def apply(self, outputs: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return outputs in the targets' own coordinates."""
+        return outputs * np.float32(self.scale) + self.mean
+
+
 class NetworkEmbedder:
-    """A network with its input scaling, ready to predict.
+    """A network with its input scaling, or a map in closed form, ready to predict.
 
     Attributes
     ----------
     network : nn.Module
-        `InputScaling`, then the network itself, in evaluation mode.
+        From features to outputs, in evaluation mode.
     input_shape : tuple of int
         Shape of one item.
     device : str
         Where it lies.
     name : str or None
-        Of the network; None for a user's own.
+        Of the network; None for a user's own, and for a map.
+    output_scale : OutputScale or None
+        From outputs to points; None if they are the same.
     """
 
     def __init__(
@@ -37,16 +60,18 @@ class NetworkEmbedder:
         input_shape: tuple[int, ...],
         device: str,
         name: str | None = None,
+        output_scale: OutputScale | None = None,
     ) -> None:
         self.network = network
         self.input_shape = input_shape
         self.device = device
         self.name = name
+        self.output_scale = output_scale
 
     def predict(self, X: Any) -> NDArray[np.float32]:
         """Return the points of `X`, float32 of shape (n_items, dim)."""
-        features = open_features(X, self.device)
-        return predict_points(self.network, features, self.input_shape)
+        outputs = predict_points(self.network, open_features(X, self.device), self.input_shape)
+        return outputs if self.output_scale is None else self.output_scale.apply(outputs)
 
     def __getstate__(self) -> dict[str, Any]:
         # A model that was trained on a GPU can be opened without one.

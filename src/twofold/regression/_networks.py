@@ -58,7 +58,7 @@ PAPER_NETWORKS = {
 
 
 def build_network(
-    name: NetworkName, input_shape: Sequence[int], dim: int, dropout: float = DROPOUT
+    name: str, input_shape: Sequence[int], dim: int, dropout: float = DROPOUT
 ) -> nn.Module:
     """Return a fresh network by name: the default "mlp", or the paper's for one of its data sets.
 

@@ -6,17 +6,18 @@ import copy
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from twofold.regression._expected_target import ExpectedTarget
+from twofold.regression._feature_skip import FeatureSkip
 from twofold.regression._features import Features, spread_evenly
-from twofold.regression._landmarks import LandmarkMap
-from twofold.regression._linear_path import LinearPath, RawMap
-from twofold.regression._networks import DROPOUT, NETWORKS, NetworkName, build_network
+from twofold.regression._networks import DROPOUT, build_network
+from twofold.regression._projection import FeaturesAsGiven, Projection
+from twofold.regression._ridge_map import RidgeMap
 from twofold.regression._scaling import (
     InputScaling,
     identity_scaling,
@@ -30,7 +31,7 @@ SCALING_NUMBERS = 2**25
 
 
 def prepare_network(
-    embedder: NetworkName | nn.Module,
+    architecture: str | nn.Module,
     features: Features,
     input_shape: tuple[int, ...],
     dim: int,
@@ -44,13 +45,13 @@ def prepare_network(
     user's own is copied with the weights it has, and sees features as they are, bytes brought to
     0 .. 1.
     """
-    if isinstance(embedder, nn.Module):
-        body = copy.deepcopy(embedder)
+    if isinstance(architecture, nn.Module):
+        body = copy.deepcopy(architecture)
         is_bytes = features.rows(spread_evenly(features, 1)).dtype == torch.uint8
         scaling = pixel_scaling() if is_bytes else identity_scaling()
     else:
         with torch_seed(rng, "cpu"):
-            body = build_network(embedder, input_shape, dim, dropout)
+            body = build_network(architecture, input_shape, dim, dropout)
         n_items = max(2, SCALING_NUMBERS // max(1, math.prod(input_shape)))
         sample = features.rows(spread_evenly(features, n_items))
         _refuse_not_finite(sample)
@@ -63,68 +64,100 @@ def prepare_network(
     return network
 
 
-def build_scaled_network(
-    embedder: NetworkName | nn.Module,
+NetworkKind = Literal["network", "feature skip", "ridge map", "features as given"]
+"""What a `NetworkEmbedder` may hold."""
+_KINDS: dict[type[nn.Module], NetworkKind] = {
+    FeatureSkip: "feature skip",
+    RidgeMap: "ridge map",
+    FeaturesAsGiven: "features as given",
+}
+
+
+def network_kind(network: nn.Module) -> NetworkKind:
+    """Return what a prepared network or map is, so that it can be built again."""
+    return _KINDS.get(type(network), "network")
+
+
+def rebuild_network(
+    kind: NetworkKind,
+    architecture: str | nn.Module | None,
     input_shape: tuple[int, ...],
     dim: int,
     state: Mapping[str, Tensor],
 ) -> nn.Module:
-    """Return scaling and network as one with the weights `state`, as they were once prepared."""
-    network: nn.Module
-    if "projection" in state:
-        network = _build_beside_features(embedder, input_shape, dim, state)
-    else:
-        network = _build_scaled(embedder, input_shape, dim, state)
-        if "2.targets" in state:
-            network.append(ExpectedTarget(state["2.targets"]))
+    """Return a prepared network or map of some kind with the weights `state`.
+
+    Parameters
+    ----------
+    kind : {"network", "feature skip", "ridge map", "features as given"}
+        See `network_kind`.
+    architecture : str or nn.Module, optional
+        Of the network; of no use for the last two kinds.
+    input_shape : tuple of int
+        Of one item.
+    dim : int
+        Outputs.
+    state : mapping of str to Tensor
+        As `state_dict` gave it.
+    """
     try:
+        network = _build(kind, architecture, input_shape, dim, state)
         network.load_state_dict(state)
-    except RuntimeError as error:
-        raise ValueError(f"The weights are not those of this network: {error}") from error
+    except (RuntimeError, KeyError) as error:
+        raise ValueError(f"The weights are not those of this {kind}: {error}") from error
+    return network
+
+
+def _build(
+    kind: NetworkKind,
+    architecture: str | nn.Module | None,
+    input_shape: tuple[int, ...],
+    dim: int,
+    state: Mapping[str, Tensor],
+) -> nn.Module:
+    if kind == "features as given":
+        return FeaturesAsGiven()
+    if kind == "ridge map":
+        return RidgeMap(
+            _projection(state),
+            state["linear_weights"],
+            state["landmarks"],
+            float(state["width"]),
+            state["dual_coef"],
+        )
+    assert architecture is not None
+    if kind == "feature skip":
+        body = _build_scaled(architecture, input_shape, dim, state, "body.")
+        return FeatureSkip(_projection(state), body, gain="gain" in state)
+    network = _build_scaled(architecture, input_shape, dim, state)
+    if "2.targets" in state:
+        network.append(ExpectedTarget(state["2.targets"]))
     return network
 
 
 def _build_scaled(
-    embedder: NetworkName | nn.Module,
+    architecture: str | nn.Module,
     input_shape: tuple[int, ...],
     dim: int,
     state: Mapping[str, Tensor],
     prefix: str = "",
 ) -> nn.Sequential:
-    if isinstance(embedder, nn.Module):
-        body = embedder
+    if isinstance(architecture, nn.Module):
+        body = architecture
     else:
-        body = build_network(embedder, input_shape, dim)
+        body = build_network(architecture, input_shape, dim)
     scaling = InputScaling(state[f"{prefix}0.shift"], state[f"{prefix}0.scale"])
     return nn.Sequential(scaling, body)
 
 
-def _build_beside_features(
-    embedder: NetworkName | nn.Module,
-    input_shape: tuple[int, ...],
-    dim: int,
-    state: Mapping[str, Tensor],
-) -> LinearPath | LandmarkMap:
-    limits = state["limits"].numpy() if "limits" in state else None
-    raw = RawMap(state["shift"].numpy(), state["projection"].numpy(), limits)
-    if "landmarks" in state:
-        return LandmarkMap(
-            raw, state["turn"], state["landmarks"], float(state["width"]), state["heights"]
-        )
-    if is_map(state):
-        return LinearPath(raw)
-    body = _build_scaled(embedder, input_shape, dim, state, "body.")
-    return LinearPath(raw, body, gain="gain" in state)
-
-
-def is_map(state: Mapping[str, Tensor]) -> bool:
-    """Whether weights are of a linear map or one around landmarks alone, without a network."""
-    return "projection" in state and "body.0.shift" not in state
-
-
-def is_network(embedder: Any) -> bool:
-    """Whether an embedder is trained by the loop of this package."""
-    return isinstance(embedder, nn.Module) or (isinstance(embedder, str) and embedder in NETWORKS)
+def _projection(state: Mapping[str, Tensor]) -> Projection:
+    limits = state.get("projection.limits")
+    return Projection(
+        state["projection.shift"].numpy(),
+        state["projection.matrix"].numpy(),
+        None if limits is None else limits.numpy(),
+        bool(state["projection.unit"]),
+    )
 
 
 def _refuse_not_finite(sample: Tensor) -> None:
@@ -149,9 +182,9 @@ def _try_out(network: nn.Module, features: Features, dim: int) -> None:
         ) from error
     if found != (len(items), dim):
         raise ValueError(
-            f"The network must give an output of shape (n_items, dim) = ({len(items)}, {dim}) "
-            f"for {len(items)} items, got {found}. Set dim to the width of its last layer, or the "
-            "other way round."
+            f"The network must give an output of shape (n_items, n_components) = ({len(items)}, "
+            f"{dim}) for {len(items)} items, got {found}. Set n_components to the width of its "
+            "last layer, or the other way round."
         )
 
 

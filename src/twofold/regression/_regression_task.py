@@ -41,11 +41,7 @@ class RegressionTask:
         self.index_device = features.index_device
         self.flips = flips
         self._items = torch.from_numpy(items).to(self.index_device)
-        self._targets = torch.tensor(targets, device=device)  # a copy: they may move
-
-    def move_targets(self, targets: NDArray[np.float32]) -> None:
-        """Put other targets in the place of these, for what follows."""
-        self._targets.copy_(torch.from_numpy(targets))
+        self._targets = torch.from_numpy(targets).to(device)
 
     def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
         """Return the mean loss on some examples."""

@@ -1,4 +1,4 @@
-"""Any scikit-learn regressor as the way from features to points."""
+"""Any scikit-learn regressor from features to points."""
 
 from __future__ import annotations
 
@@ -7,23 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.decomposition import PCA
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression
+from sklearn.base import clone
 from sklearn.multioutput import MultiOutputRegressor
-from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.validation import _get_feature_names, validate_data
 
 from twofold.regression._features import n_rows
-from twofold.regression._landmarks import LandmarkMap
-from twofold.regression._linear_path import LinearPath, RawMap
+from twofold.regression._network_embedder import OutputScale
 
 LARGEST_SEED = 2**31 - 1
-FLOATS = (np.float64, np.float32)
 PREDICTED_AT_ONCE = 8192
-"""Items; closeness to landmarks takes two thousand numbers an item."""
+"""Items; some regressors take thousands of numbers an item while they predict."""
 
 
 class RegressorEmbedder:
@@ -33,105 +26,25 @@ class RegressorEmbedder:
     ----------
     regressor : estimator
         With one output a component.
-    path : LinearRegression, Pipeline or None
-        What its outputs are added to: the features as they are, where it learns to change them.
+    output_scale : OutputScale or None
+        From outputs to points; None if they are the same.
     """
 
-    def __init__(self, regressor: Any, path: LinearRegression | Pipeline | None = None) -> None:
+    def __init__(self, regressor: Any, output_scale: OutputScale | None = None) -> None:
         self.regressor = regressor
-        self.path = path
+        self.output_scale = output_scale
 
     def predict(self, X: Any) -> NDArray[np.float32]:
         """Return the points of `X`, float32 of shape (n_items, dim)."""
         n_items = n_rows(X)
-        starts = range(0, max(1, n_items), PREDICTED_AT_ONCE)  # of none too: it says what is wrong
+        starts = range(0, max(1, n_items), PREDICTED_AT_ONCE)  # the regressor refuses no rows
         parts = [np.arange(at, min(at + PREDICTED_AT_ONCE, n_items)) for at in starts]
-        return np.concatenate([self._predict(take_rows(X, part)) for part in parts])
+        outputs = np.concatenate([self._predict(take_rows(X, part)) for part in parts])
+        return outputs if self.output_scale is None else self.output_scale.apply(outputs)
 
     def _predict(self, X: Any) -> NDArray[np.float32]:
-        points = np.asarray(self.regressor.predict(X), dtype=np.float32)
-        points = points.reshape(len(points), -1)
-        return points if self.path is None else points + self._along_path(X)
-
-    def _along_path(self, X: Any) -> NDArray[np.float32]:
-        assert self.path is not None
-        return np.asarray(self.path.predict(X), dtype=np.float32)
-
-
-def map_as_regressor(map_: LinearPath | LandmarkMap, X: Any = None) -> RegressorEmbedder:
-    """Return a map as scikit-learn's regressors, which take what its other regressors take.
-
-    They have the names of the columns of `X`, if these have any.
-    """
-    if isinstance(map_, LinearPath):
-        return RegressorEmbedder(as_regressor(map_.raw, X))
-    path = as_regressor(map_.raw.turned(map_.turn.cpu().numpy()), X)
-    return RegressorEmbedder(_around_landmarks(map_, X), path)
-
-
-def as_regressor(raw: RawMap, X: Any = None) -> LinearRegression | Pipeline:
-    """Return a linear map as scikit-learn's, see `map_as_regressor`."""
-    path = LinearRegression()
-    path.coef_ = raw.projection.astype(np.float64)
-    path.intercept_ = -path.coef_ @ raw.shift
-    return _within_limits(raw, path, X)
-
-
-def _around_landmarks(map_: LandmarkMap, X: Any) -> Pipeline:
-    """Return k(x) H of a map, with no turned points added."""
-    raw = map_.raw
-    project = PCA(n_components=len(raw.projection))
-    project.mean_ = raw.shift.astype(np.float64)
-    project.components_ = raw.projection.astype(np.float64)
-    landmarks = map_.landmarks.cpu().numpy().astype(np.float64)
-    heights = KernelRidge(kernel="rbf", gamma=0.5 / float(map_.width) ** 2)
-    heights.X_fit_, heights.dual_coef_ = landmarks, map_.heights.cpu().numpy().astype(np.float64)
-    heights.n_features_in_ = landmarks.shape[1]
-    return make_pipeline(_within_limits(raw, project, X), heights)
-
-
-class WithinLimits(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Keeps features within limits, in arrays, frames and sparse matrices.
-
-    Parameters
-    ----------
-    low, high : ndarray, shape (n_features,)
-        The least and the most that each counts for.
-    """
-
-    def __init__(self, low: NDArray[np.float32], high: NDArray[np.float32]) -> None:
-        self.low = low
-        self.high = high
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def fit(self, X: Any, y: Any = None) -> WithinLimits:
-        """Look at the columns only: limits are given."""
-        validate_data(self, X, accept_sparse="csr")
-        return self
-
-    def transform(self, X: Any) -> Any:
-        """Return features within their limits."""
-        X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=FLOATS)
-        if not sparse.issparse(X):
-            return np.clip(X, self.low, self.high)
-        if (self.low > 0).any() or (self.high < 0).any():
-            return np.clip(X.toarray(), self.low, self.high)
-        X = X.copy()
-        X.data = np.clip(X.data, self.low[X.indices], self.high[X.indices])
-        return X
-
-
-def _within_limits(raw: RawMap, fitted: Any, X: Any) -> Any:
-    """Return a fitted estimator with limits, if there are any, before it; it knows its columns."""
-    fitted.n_features_in_ = raw.projection.shape[1]
-    entrance = fitted if raw.limits is None else WithinLimits(*raw.limits)
-    entrance.n_features_in_ = raw.projection.shape[1]
-    names = _get_feature_names(X)
-    if names is not None:
-        entrance.feature_names_in_ = names
-    return fitted if raw.limits is None else make_pipeline(entrance, fitted)
+        outputs = np.asarray(self.regressor.predict(X), dtype=np.float32)
+        return outputs.reshape(len(outputs), -1)
 
 
 def fit_regressor(
@@ -140,6 +53,7 @@ def fit_regressor(
     targets: NDArray[np.float32],
     items: NDArray[np.int64],
     rng: np.random.Generator,
+    output_scale: OutputScale | None = None,
 ) -> RegressorEmbedder:
     """Fit a clone of `regressor` to targets; one that has a single output is wrapped.
 
@@ -150,7 +64,7 @@ def fit_regressor(
     if targets.shape[1] > 1 and not takes_several_outputs(fresh):
         fresh = MultiOutputRegressor(fresh)
     fresh.fit(take_rows(X, items), targets if targets.shape[1] > 1 else targets[:, 0])
-    return RegressorEmbedder(fresh)
+    return RegressorEmbedder(fresh, output_scale)
 
 
 def _draw_open_seeds(regressor: Any, rng: np.random.Generator) -> None:

@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +31,12 @@ LARGEST_SEED = 2**63
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
-    """How a network is trained.
+    """Which network is trained, and how: `Network` with a value for every "auto".
 
     Attributes
     ----------
+    architecture : str or nn.Module
+        A network by name, or a user's own.
     max_epochs : int
         Passes over the examples.
     batch_size : int
@@ -48,24 +50,29 @@ class TrainingConfig:
         Share of all steps.
     dropout : float
         Of the network "mlp", in [0, 1).
+    flips : bool
+        Whether training images are mirrored at random.
     epoch_size : int or None
         Examples an epoch, drawn anew each time; all of them by default.
-    may_record : bool
-        Whether steps on a GPU may be recorded and replayed, which any network allows whose forward
-        pass is always the same.
     device : str
         "cpu", "cuda" or "cuda:N".
     """
 
+    architecture: str | nn.Module
     max_epochs: int
     batch_size: int
     learning_rate: float
     weight_decay: float = 0.0
     warm_up: float = 0.1
     dropout: float = DROPOUT
+    flips: bool = False
     epoch_size: int | None = None
-    may_record: bool = True
     device: str = "cpu"
+
+    @property
+    def name(self) -> str | None:
+        """Of the network; None for a user's own."""
+        return self.architecture if isinstance(self.architecture, str) else None
 
     def n_drawn(self, n_examples: int) -> int:
         """Return how many of `n_examples` an epoch sees."""
@@ -160,7 +167,12 @@ def train_network(
     """
     trainer = Trainer(network, _optimiser(network, config), rng, config.device)
     step = training_step(
-        network, task, trainer.optimiser, config.batch_size, config.device, config.may_record
+        network,
+        task,
+        trainer.optimiser,
+        config.batch_size,
+        config.device,
+        may_record=config.name is not None,  # a user's own may decide as it goes
     )
     rates = _learning_rates(task.n_examples, config)
     with (
@@ -198,8 +210,9 @@ def _open_checkpoint(
 ) -> Checkpoint | None:
     if path is None:
         return None
-    setting = asdict(config) | {"n_examples": task.n_examples}
-    return Checkpoint(path, setting, network, _first_loss(network, task, config.batch_size))
+    training = asdict(replace(config, architecture=config.name or "own"))
+    training["n_examples"] = task.n_examples
+    return Checkpoint(path, training, network, _first_loss(network, task, config.batch_size))
 
 
 def _first_loss(network: nn.Module, task: Task, batch_size: int) -> float:

@@ -1,0 +1,193 @@
+"""`Network`: which network is trained, and how; every "auto" is resolved here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from sklearn.base import BaseEstimator, is_regressor
+from torch import nn
+
+from twofold._core.checks import check_choice, check_count, check_number, check_share
+from twofold.regression._networks import NETWORKS, NetworkName
+from twofold.regression._training import Epoch, TrainingConfig
+
+Regression = Literal["squared", "likelihood"]
+Augment = Literal["flips"]
+MAX_EPOCHS = 30
+LEARNING_RATE = 2e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Regularisation:
+    """What "auto" stands for in the network "mlp"."""
+
+    dropout: float
+    weight_decay: float
+
+
+MILD = Regularisation(dropout=0.2, weight_decay=0.03)
+STRONG = Regularisation(dropout=0.5, weight_decay=1.0)
+"""Mild for classes, and for targets that already follow the features; strong for several labels and
+for single statements, which say less of an item and are easier to memorise."""
+
+
+class Network(BaseEstimator):  # type: ignore[misc]
+    """A network from features to targets, and how it is trained.
+
+    Parameters
+    ----------
+    architecture : "auto", the name of a network, or torch.nn.Module
+        "mlp" (two hidden layers, for vectors), or one of the paper's: "mnist", "cifar10",
+        "pubfig83", "nuswide". "auto" is "mlp". These see standardised features. A module of your
+        own is copied, keeps its weights, must have `n_components` outputs, and sees features as
+        they are, except that bytes (uint8) are divided by 255.
+    max_epochs : int or "auto"
+        Passes over the items; "auto" is 30.
+    batch_size : int
+        Items a step.
+    learning_rate : float or "auto"
+        Adam's, at its height: it rises over the first tenth of all steps and falls along half a
+        cosine. "auto" is 0.002, and 0.001 for networks that are trained on pairs.
+    weight_decay, dropout : float or "auto"
+        Decoupled from the gradient; and of the network "mlp". "auto" is 0.03 and 0.2 for classes
+        and for targets that follow the features (feedback), 1 and 0.5 for several labels and
+        single statements; no weight decay for networks other than "mlp".
+    augment : {"flips"} or None
+        "flips" mirrors training images left to right at random.
+    loss : {"auto", "squared", "likelihood"}
+        How targets are learnt: by squared error; or, where many items share a target, as those of
+        one class do, by the likelihood of each target, the embedding being the expected one.
+        "auto" takes the likelihood for classes, unless their pairs are sampled.
+    callback : callable (Epoch), optional
+        Called after every epoch; returning True stops the training.
+    checkpoint : path, optional
+        A file that the training is kept in until it is done: a fit that was interrupted goes on
+        from it when it is called again. Needs a number as the learner's `random_state`.
+
+    Examples
+    --------
+    >>> Network("mlp", max_epochs=5)
+    Network(architecture='mlp', max_epochs=5)
+    """
+
+    def __init__(
+        self,
+        architecture: Literal["auto"] | NetworkName | nn.Module = "auto",
+        *,
+        max_epochs: int | Literal["auto"] = "auto",
+        batch_size: int = 64,
+        learning_rate: float | Literal["auto"] = "auto",
+        weight_decay: float | Literal["auto"] = "auto",
+        dropout: float | Literal["auto"] = "auto",
+        augment: Augment | None = None,
+        loss: Literal["auto"] | Regression = "auto",
+        callback: Callable[[Epoch], Any] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.architecture = architecture
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.dropout = dropout
+        self.augment = augment
+        self.loss = loss
+        self.callback = callback
+        self.checkpoint = checkpoint
+
+
+def resolve_network(
+    network: Network,
+    regularisation: Regularisation,
+    device: str,
+    *,
+    learning_rate: float = LEARNING_RATE,
+    epoch_size: int | None = None,
+) -> TrainingConfig:
+    """Return a network's parameters, checked, with a value for every "auto".
+
+    Parameters
+    ----------
+    network : Network
+        As the user gave it.
+    regularisation : Regularisation
+        What "auto" is for "mlp".
+    device : str
+        Where it is trained.
+    learning_rate : float
+        What "auto" is.
+    epoch_size : int, optional
+        Examples an epoch; all by default.
+    """
+    refuse_unknown_embedder(network)
+    architecture = "mlp" if _is_auto(network.architecture) else network.architecture
+    check_choice("loss", network.loss, ("auto", *get_args(Regression)))
+    if network.augment is not None:
+        check_choice("augment", network.augment, get_args(Augment))
+    weight_decay = regularisation.weight_decay if architecture == "mlp" else 0.0
+    return TrainingConfig(
+        architecture=architecture,
+        max_epochs=check_count("max_epochs", _or_auto(network.max_epochs, MAX_EPOCHS)),
+        batch_size=check_count("batch_size", network.batch_size),
+        learning_rate=check_number(
+            "learning_rate", _or_auto(network.learning_rate, learning_rate), 0, strict=True
+        ),
+        weight_decay=check_number("weight_decay", _or_auto(network.weight_decay, weight_decay), 0),
+        dropout=check_share("dropout", _or_auto(network.dropout, regularisation.dropout)),
+        flips=network.augment == "flips",
+        epoch_size=None if epoch_size is None else check_count("epoch_size", epoch_size),
+        device=device,
+    )
+
+
+def is_network(embedder: Any) -> bool:
+    """Whether an embedder is trained by the loop of this package."""
+    if isinstance(embedder, Network):
+        return is_network(embedder.architecture)
+    is_name = isinstance(embedder, str) and embedder in NETWORKS
+    return is_name or _is_auto(embedder) or isinstance(embedder, nn.Module)
+
+
+def as_network(embedder: Any) -> Network:
+    """Return the network that a learner's `embedder` stands for."""
+    return embedder if isinstance(embedder, Network) else Network(embedder)
+
+
+def refuse_unknown_embedder(embedder: Any) -> None:
+    """Refuse what is neither a network nor a regressor."""
+    if is_network(embedder):
+        return
+    if isinstance(embedder, Network):
+        embedder = embedder.architecture
+        if not isinstance(embedder, str):
+            raise TypeError(
+                "Network takes the name of an architecture or a torch.nn.Module, got "
+                f"{type(embedder).__name__}. Pass a regressor as the embedder itself."
+            )
+    if isinstance(embedder, str):
+        allowed = ", ".join(repr(name) for name in ("auto", *NETWORKS))
+        raise ValueError(
+            f"embedder must be one of {allowed}, a Network, a torch.nn.Module or a scikit-learn "
+            f"regressor, got {embedder!r}."
+        )
+    if isinstance(embedder, type):
+        raise TypeError(
+            f"embedder must be an instance, got the class {embedder.__name__}: write "
+            f"{embedder.__name__}(...)."
+        )
+    if not (hasattr(embedder, "fit") and is_regressor(embedder)):
+        raise TypeError(
+            "embedder must be the name of a network, a Network, a torch.nn.Module or a "
+            f"scikit-learn regressor, got {type(embedder).__name__}."
+        )
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _or_auto(value: Any, resolved: Any) -> Any:
+    return resolved if _is_auto(value) else value
