@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from twofold.report import _wording as wording
 from twofold.report._arrivals import Arrival, arrivals, siamese_finish
@@ -17,7 +17,7 @@ from twofold.report._summaries import (
     RunGroup,
     paper_seconds,
 )
-from twofold.report._table import Cell, Row, RowGroup, Table
+from twofold.report._table import Cell, Row, RowGroup, Table, best_marked
 from twofold.report._titles import (
     SCORES,
     UNTRAINED,
@@ -140,17 +140,7 @@ def _filled_column(methods: Sequence[MethodSummary], column: Column) -> list[Cel
     """Return the cells of a column, the best of them marked."""
     if column.goodness is None:
         return [column.show(summary) for summary in methods]
-    return _best_marked([(column.show(summary), column.goodness(summary)) for summary in methods])
-
-
-def _best_marked(cells: Sequence[tuple[Cell, float | None]]) -> list[Cell]:
-    """Mark the cells of a column that read like the best of them, whoever's row they are in.
-
-    Each comes with what decides it, large is good; without that it is never best.
-    """
-    goodness = {cell.text: value for cell, value in cells if value is not None}
-    best = max(goodness, key=lambda text: goodness[text], default=None)
-    return [replace(cell, is_best=value is not None and cell.text == best) for cell, value in cells]
+    return best_marked([(column.show(summary), column.goodness(summary)) for summary in methods])
 
 
 def _phase_1_row(group: RunGroup, summary: MethodSummary) -> Row:
@@ -170,7 +160,7 @@ def _phase_1_row(group: RunGroup, summary: MethodSummary) -> Row:
 def _arrival_rows(group: RunGroup) -> RowGroup:
     finish, each = siamese_finish(group), arrivals(group)
     assert finish is not None
-    columns = map(_best_marked, zip(*map(_arrival_cells, each), strict=True))
+    columns = map(best_marked, zip(*map(_arrival_cells, each), strict=True))
     return RowGroup(
         tuple(
             Row(a.method, cells) for a, cells in zip(each, zip(*columns, strict=True), strict=True)
