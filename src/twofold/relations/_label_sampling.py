@@ -60,8 +60,8 @@ def sample_label_partners(
 def has_dissimilar_partner(patterns: LabelPatterns) -> NDArray[np.bool_]:
     """Which items share no label with at least one other known item, shape (n_items,)."""
     indptr, indices = patterns.indicator.indptr, patterns.indicator.indices
-    found = _has_disjoint(indptr, indices, patterns.counts)
-    return np.asarray((patterns.of_item >= 0) & found[patterns.of_item])
+    has_one = _has_disjoint(indptr, indices, patterns.counts)
+    return np.asarray((patterns.of_item >= 0) & has_one[patterns.of_item])
 
 
 def _items_by_pattern(patterns: LabelPatterns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -236,13 +236,13 @@ def _draw(
 def _has_disjoint(indptr: Any, indices: Any, counts: Any) -> Any:
     """Whether each pattern shares no label with some other item's."""
     n_patterns = counts.size
-    found = np.zeros(n_patterns, np.bool_)
+    has_one = np.zeros(n_patterns, np.bool_)
     for a in range(n_patterns):
         if indptr[a] == indptr[a + 1]:
-            found[a] = counts.sum() > 1
+            has_one[a] = counts.sum() > 1
             continue
         for b in range(n_patterns):
             if _first_shared(indptr, indices, a, b) < 0:
-                found[a] = True
+                has_one[a] = True
                 break
-    return found
+    return has_one
