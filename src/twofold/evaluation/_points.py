@@ -40,8 +40,8 @@ def check_same_space(**tables: NDArray[Any]) -> None:
     """Refuse points whose numbers of dimensions differ."""
     dims = {name: table.shape[1] for name, table in tables.items()}
     if len(set(dims.values())) > 1:
-        found = ", ".join(f"{name} has {dim}" for name, dim in dims.items())
-        raise ValueError(f"Points are compared in one space, but their dimensions differ: {found}.")
+        each = ", ".join(f"{name} has {dim}" for name, dim in dims.items())
+        raise ValueError(f"Points are compared in one space, but their dimensions differ: {each}.")
 
 
 def directions(table: NDArray[Any]) -> NDArray[Any]:

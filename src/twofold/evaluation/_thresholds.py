@@ -1,4 +1,4 @@
-"""From which similarity on a pair is called alike: thresholds chosen on pairs that are known."""
+"""From which similarity on a pair is called alike: thresholds fitted on pairs that are known."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Strategy = Literal["accuracy", "f_beta", "max_tpr", "max_tnr"]
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A threshold and what it reached on the pairs it was chosen on.
+    """A threshold and what it reached on the pairs it was fitted on.
 
     Attributes
     ----------
     threshold : float
         A pair is called alike if its similarity is at least this.
     strategy : str
-        What it was chosen for.
+        What it was fitted for.
     accuracy : float
         Share of pairs called right.
     true_positive_rate : float

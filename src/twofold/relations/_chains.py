@@ -79,11 +79,13 @@ def contradictions(
     rows = _rows_inside_groups(relation, friends)
     left, right = relation.left[rows], relation.right[rows]
     is_direct, n_common = _directly_and_in_common(friends, left, right)
-    chosen = rows[np.lexsort((-n_common, ~is_direct))[:max_chains]]
-    chains = _shortest_chains(relation, friends, chosen)
-    found = [Contradiction(row, chain[0], chain[-1], chain) for row, chain in chains.items()]
-    place = {int(row): number for number, row in enumerate(chosen)}
-    return rows.size, tuple(sorted(found, key=lambda one: (len(one.chain), place[one.row])))
+    listed = rows[np.lexsort((-n_common, ~is_direct))[:max_chains]]
+    chains = _shortest_chains(relation, friends, listed)
+    place = {int(row): number for number, row in enumerate(listed)}
+    ordered = sorted(chains.items(), key=lambda one: (len(one[1]), place[one[0]]))
+    return rows.size, tuple(
+        Contradiction(row, chain[0], chain[-1], chain) for row, chain in ordered
+    )
 
 
 def _directly_and_in_common(

@@ -1,4 +1,4 @@
-"""What can be said of a relation before anything is learnt from it.
+"""What can be said of a relation before anything is fitted to it.
 
 How much is stated, what hangs together, and which statements cannot all be true if being alike is
 transitive.

@@ -1,4 +1,4 @@
-"""Statements parted for cross-validation, so that none is judged by what it says itself."""
+"""Statements parted into folds, so that none is scored by what it says itself."""
 
 from __future__ import annotations
 

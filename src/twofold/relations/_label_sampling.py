@@ -6,7 +6,7 @@ listing all candidates is cheaper. Both draws are uniform on the true sets, howe
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -14,6 +14,30 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from twofold.relations._patterns import LabelPatterns
+
+
+class LabelIndex(NamedTuple):
+    """Where the labels of a pattern stand, and the items of a pattern and of a label.
+
+    Attributes
+    ----------
+    indptr, indices : ndarray of int32
+        Labels of pattern p: ``indices[indptr[p]:indptr[p + 1]]``, sorted.
+    of_item : ndarray of int64, shape (n_items,)
+        The pattern of every item.
+    starts, order : ndarray of int64
+        Items of pattern p: ``order[starts[p]:starts[p + 1]]``.
+    label_start, label_items : ndarray of int32
+        Items of label k: ``label_items[label_start[k]:label_start[k + 1]]``.
+    """
+
+    indptr: Any
+    indices: Any
+    of_item: Any
+    starts: Any
+    order: Any
+    label_start: Any
+    label_items: Any
 
 
 def sample_label_partners(
@@ -43,25 +67,23 @@ def sample_label_partners(
     """
     columns = indicator.tocsc()
     partners = np.full((indicator.shape[0], n_similar + n_dissimilar), -1, dtype=np.int64)
-    _draw(
+    index = LabelIndex(
         patterns.indicator.indptr,
         patterns.indicator.indices,
         patterns.of_item,
         *_items_by_pattern(patterns),
         columns.indptr,
         columns.indices,
-        n_similar,
-        rng.integers(2**63, dtype=np.uint64),
-        partners,
     )
+    _draw(index, n_similar, rng.integers(2**63, dtype=np.uint64), partners)
     return partners
 
 
 def has_dissimilar_partner(patterns: LabelPatterns) -> NDArray[np.bool_]:
     """Which items share no label with at least one other known item, shape (n_items,)."""
     indptr, indices = patterns.indicator.indptr, patterns.indicator.indices
-    found = _has_disjoint(indptr, indices, patterns.counts)
-    return np.asarray((patterns.of_item >= 0) & found[patterns.of_item])
+    has_one = _has_disjoint(indptr, indices, patterns.counts)
+    return np.asarray((patterns.of_item >= 0) & has_one[patterns.of_item])
 
 
 def _items_by_pattern(patterns: LabelPatterns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -101,21 +123,13 @@ def _first_shared(indptr: Any, indices: Any, a: Any, b: Any) -> Any:
 
 
 @njit(cache=True)
-def _draw_similar(
-    pattern: Any,
-    item: Any,
-    state: Any,
-    indptr: Any,
-    indices: Any,
-    of_item: Any,
-    label_start: Any,
-    label_items: Any,
-) -> Any:
+def _draw_similar(pattern: Any, item: Any, state: Any, index: Any) -> Any:
     """Draw one item that shares a label with `item`, which must exist.
 
     The union of the label's item lists is drawn from by their total length; a candidate counts
     only if it was met through the first label it shares, so that each has one way in.
     """
+    indptr, indices, of_item, _, _, label_start, label_items = index
     total = 0
     for p in range(indptr[pattern], indptr[pattern + 1]):
         total += label_start[indices[p] + 1] - label_start[indices[p]]
@@ -147,20 +161,9 @@ def _list_disjoint(pattern: Any, indptr: Any, indices: Any, starts: Any, until: 
 
 
 @njit(cache=True)
-def _draw_for_pattern(
-    pattern: Any,
-    indptr: Any,
-    indices: Any,
-    of_item: Any,
-    starts: Any,
-    order: Any,
-    label_start: Any,
-    label_items: Any,
-    n_similar: Any,
-    seed: Any,
-    partners: Any,
-) -> None:
+def _draw_for_pattern(pattern: Any, index: Any, n_similar: Any, seed: Any, partners: Any) -> None:
     """Draw all partners of the items that have one pattern; candidates are listed once at most."""
+    indptr, indices, of_item, starts, order, label_start, _ = index
     n_patterns = starts.size - 1
     n_dissimilar = partners.shape[1] - n_similar
     is_empty = indptr[pattern] == indptr[pattern + 1]
@@ -176,9 +179,7 @@ def _draw_for_pattern(
         item = order[place]
         _, state = _next(seed ^ (np.uint64(item) * np.uint64(0xD1342543DE82EF95)))
         for k in range(n_similar if has_similar else 0):
-            state, partners[item, k] = _draw_similar(
-                pattern, item, state, indptr, indices, of_item, label_start, label_items
-            )
+            state, partners[item, k] = _draw_similar(pattern, item, state, index)
         k = n_similar
         while k < n_similar + n_dissimilar and n_candidates < 0:
             state, bits = _next(state)
@@ -195,8 +196,8 @@ def _draw_for_pattern(
         while k < n_similar + n_dissimilar and n_candidates > (1 if is_empty else 0):
             state, bits = _next(state)
             rank = _below(bits, n_candidates)
-            chosen = np.searchsorted(until, rank, side="right")
-            other = order[starts[chosen + 1] - (until[chosen] - rank)]
+            owner = np.searchsorted(until, rank, side="right")
+            other = order[starts[owner + 1] - (until[owner] - rank)]
             if other != item:
                 partners[item, k] = other
                 k += 1
@@ -204,45 +205,22 @@ def _draw_for_pattern(
 
 # Not parallel: that took 3 s longer to compile and saved nothing on NUS-WIDE.
 @njit(cache=True)
-def _draw(
-    indptr: Any,
-    indices: Any,
-    of_item: Any,
-    starts: Any,
-    order: Any,
-    label_start: Any,
-    label_items: Any,
-    n_similar: Any,
-    seed: Any,
-    partners: Any,
-) -> None:
-    for pattern in range(starts.size - 1):
-        _draw_for_pattern(
-            pattern,
-            indptr,
-            indices,
-            of_item,
-            starts,
-            order,
-            label_start,
-            label_items,
-            n_similar,
-            seed,
-            partners,
-        )
+def _draw(index: Any, n_similar: Any, seed: Any, partners: Any) -> None:
+    for pattern in range(index.starts.size - 1):
+        _draw_for_pattern(pattern, index, n_similar, seed, partners)
 
 
 @njit(cache=True)
 def _has_disjoint(indptr: Any, indices: Any, counts: Any) -> Any:
     """Whether each pattern shares no label with some other item's."""
     n_patterns = counts.size
-    found = np.zeros(n_patterns, np.bool_)
+    has_one = np.zeros(n_patterns, np.bool_)
     for a in range(n_patterns):
         if indptr[a] == indptr[a + 1]:
-            found[a] = counts.sum() > 1
+            has_one[a] = counts.sum() > 1
             continue
         for b in range(n_patterns):
             if _first_shared(indptr, indices, a, b) < 0:
-                found[a] = True
+                has_one[a] = True
                 break
-    return found
+    return has_one

@@ -222,7 +222,7 @@ class PairRelation:
         held_out : float or int
             The share of pairs to hold out, in (0, 1), or their number.
         random_state : int, Generator or None
-            Seed of the choice.
+            Seed of the split.
 
         Returns
         -------
@@ -238,10 +238,10 @@ class PairRelation:
         alike = rng.permutation(np.flatnonzero(is_alike))
         unalike = rng.permutation(np.flatnonzero(~is_alike))
         n_alike_out = round(n_out * alike.size / first.size)
-        chosen = np.zeros(first.size, dtype=bool)
-        chosen[alike[:n_alike_out]] = True
-        chosen[unalike[: n_out - n_alike_out]] = True
-        out = chosen[pair]
+        is_out = np.zeros(first.size, dtype=bool)
+        is_out[alike[:n_alike_out]] = True
+        is_out[unalike[: n_out - n_alike_out]] = True
+        out = is_out[pair]
         return self.take_pairs(~out), self.take_pairs(out)
 
     def _rows(

@@ -10,12 +10,12 @@ from twofold._core.checks import check_item_ids
 
 def taken_items(items: ArrayLike, n_items: int) -> NDArray[np.int64]:
     """Return distinct item indices from indices or a mask over all items."""
-    chosen = np.asarray(items)
-    if chosen.dtype == bool:
-        if chosen.shape != (n_items,):
-            raise ValueError(f"A mask of items must have shape ({n_items},), got {chosen.shape}.")
-        return np.flatnonzero(chosen)
-    ids = check_item_ids("items", chosen, n_items)
+    given = np.asarray(items)
+    if given.dtype == bool:
+        if given.shape != (n_items,):
+            raise ValueError(f"A mask of items must have shape ({n_items},), got {given.shape}.")
+        return np.flatnonzero(given)
+    ids = check_item_ids("items", given, n_items)
     if np.unique(ids).size < ids.size:
         order = np.argsort(ids, kind="stable")
         repeated = order[1:][ids[order][1:] == ids[order][:-1]]

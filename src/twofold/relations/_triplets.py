@@ -136,10 +136,10 @@ class TripletRelation:
         table = np.column_stack([self.anchor, self.positive, self.negative])
         _, group = np.unique(table, axis=0, return_inverse=True)
         n_groups = int(group.max()) + 1
-        chosen = np.zeros(n_groups, dtype=bool)
+        is_out = np.zeros(n_groups, dtype=bool)
         n_out = n_held_out(held_out, n_groups, "triplet")
-        chosen[as_generator(random_state).permutation(n_groups)[:n_out]] = True
-        out = chosen[group.ravel()]
+        is_out[as_generator(random_state).permutation(n_groups)[:n_out]] = True
+        out = is_out[group.ravel()]
         return self._rows(~out), self._rows(out)
 
     def _rows(self, rows: NDArray[np.bool_]) -> TripletRelation:

@@ -30,10 +30,11 @@ def measured_on(groups: Sequence[RunGroup]) -> str:
 
 def notes_on(groups: Sequence[RunGroup]) -> tuple[str, ...]:
     """Return what must be known to read the sets' figures."""
-    return (ALIGNED_NOTE,) if any(map(_is_aligned_pubfig83, groups)) else ()
+    return (ALIGNED_NOTE,) if any(map(is_aligned_pubfig83, groups)) else ()
 
 
-def _is_aligned_pubfig83(group: RunGroup) -> bool:
+def is_aligned_pubfig83(group: RunGroup) -> bool:
+    """Whether a group is of the aligned PubFig83, which is not quite the paper's."""
     return group.data_set == "pubfig83" and any(
         record.data["n_train"] + record.data["n_validation"] == ALIGNED_PUBFIG83
         for record in group.records

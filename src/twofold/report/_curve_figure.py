@@ -98,7 +98,7 @@ def curve_figure(curves: Mapping[str, MeanCurve], label: str, name: str) -> str:
     start = min((s for curve in trained for s in curve.seconds if s > 0), default=1.0)
     shade = 0.16 if len(curves) <= FEW else 0.08
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.4, 3.5), layout="constrained")
+        figure = Figure(figsize=(4.4, 3.0), layout="constrained")
         axes = figure.subplots()
         # Twofold's line is drawn last, above the others.
         for method in sorted(curves, key=lambda method: line_of(method).width):

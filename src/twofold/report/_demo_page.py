@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from twofold.experiments import Demo, DemoRun, choose_shown
-from twofold.report._figures import auroc_curves, class_map, digit_image
+from twofold.experiments import Demo, DemoMethod, DemoRun, choose_shown
+from twofold.report._figures import NARROW, WIDE, auroc_curves, class_map, digit_image
+from twofold.report._table import Cell, best_marked
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,46 @@ def demo_page(demo: Demo) -> str:
         siamese=siamese,
         catching_up=seconds_to_reach(ours, float(siamese.auroc[-1])),
         siamese_arrives=seconds_to_reach(siamese, float(siamese.auroc[-1])),
-        curves=auroc_curves(
-            {run.method.name: (run.seconds, run.auroc) for run in demo.runs},
-        ),
+        curves={
+            name: auroc_curves({r.method.name: (r.seconds, r.auroc) for r in demo.runs}, size)
+            for name, size in (("wide", WIDE), ("narrow", NARROW))
+        },
+        rows=demo_rows(demo),
         maps=[(run, class_map(run.points, demo.test_classes)) for run in demo.runs],
         gallery=gallery(demo, ours),
         n_wrong=int(np.count_nonzero(wrong_neighbours(demo, ours).any(axis=1))),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class DemoRow:
+    """A method's figures as they are shown."""
+
+    method: DemoMethod
+    cells: tuple[Cell, ...]
+
+
+def demo_rows(demo: Demo) -> list[DemoRow]:
+    """Return the table: accuracy, AUROC, time of phase 1 and of training; the best are marked."""
+    rows = [
+        (
+            (Cell(f"{run.accuracy:.4f}"), run.accuracy),
+            (Cell(f"{run.auroc[-1]:.4f}"), float(run.auroc[-1])),
+            _phase_1_cell(run.phase_seconds["targets"]),
+            (Cell(f"{run.phase_seconds['training']:.1f} s"), -run.phase_seconds["training"]),
+        )
+        for run in demo.runs
+    ]
+    columns = map(best_marked, zip(*rows, strict=True))
+    return [
+        DemoRow(run.method, cells)
+        for run, cells in zip(demo.runs, zip(*columns, strict=True), strict=True)
+    ]
+
+
+def _phase_1_cell(seconds: float) -> tuple[Cell, float | None]:
+    """Return phase 1's time and how good it is; a method without phase 1 cannot be best by it."""
+    return (Cell(f"{1000 * seconds:.1f} ms"), -seconds) if seconds else (Cell("none"), None)
 
 
 def seconds_to_reach(run: DemoRun, auroc: float) -> float | None:

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 COLOURS = ("#0b6e99", "#d9822b", "#3f9b6c", "#8a5fb5")
 WIDTHS = (3.0, 1.8, 1.8, 1.8)
+WIDE, NARROW = (7.6, 3.8), (4.2, 3.4)
+"""Inches of a figure for a screen and for a phone: letters are of one size in both."""
 AUROC_LEVELS = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995)
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -33,13 +35,15 @@ STYLE: dict[Any, Any] = {
 
 def auroc_curves(
     runs: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]],
+    size: tuple[float, float] = WIDE,
 ) -> str:
     """Draw AUROC against seconds of training for every method; errors and seconds on log scales.
 
-    The vertical scale is that of what is missing to 1, so that 0.99 and 0.999 stand apart.
+    The vertical scale is that of what is missing to 1, so that 0.99 and 0.999 stand apart. `size`
+    is the figure's width and height in inches.
     """
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.6, 3.8), layout="constrained")
+        figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots()
         for colour, width, (name, (seconds, auroc)) in zip(
             COLOURS, WIDTHS, runs.items(), strict=False
@@ -54,7 +58,10 @@ def auroc_curves(
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.invert_yaxis()
         axes.grid(axis="y", color="#e3e8ed")
-        axes.legend(frameon=False, loc="lower right")
+        if size == NARROW:  # no room beside the curves
+            figure.legend(frameon=False, loc="outside upper center", ncols=2)
+        else:
+            axes.legend(frameon=False, loc="lower right")
         return _svg(figure)
 
 

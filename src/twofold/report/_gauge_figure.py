@@ -19,7 +19,7 @@ def gauge_figure(gauge: Gauge) -> str:
     sizes = [point.n_pairs for point in gauge.curve]
     aurocs = [point.auroc for point in gauge.curve]
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.4, 3.1), layout="constrained")
+        figure = Figure(figsize=(4.4, 2.8), layout="constrained")
         axes = figure.subplots()
         axes.axhline(DECIDING_AUROC, color=GREY, linewidth=1, linestyle=(0, (4, 3)))
         axes.annotate(

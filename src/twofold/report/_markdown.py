@@ -15,7 +15,8 @@ def paper_tables(records: Iterable[RunRecord]) -> str:
     whole = contents(records)
     parts = [
         f"# {TITLE}",
-        whole.headline,
+        " ".join(whole.conclusion),
+        *(["\n".join(f"- {finding}" for finding in whole.findings)] if whole.findings else []),
         *(_section(section) for section in whole.sections),
         "## The methods",
         *(_methods(those) for those in whole.methods),

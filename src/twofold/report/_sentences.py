@@ -13,7 +13,7 @@ from twofold.report._tables import by_machine
 from twofold.report._titles import SCORES, method_title, set_title
 
 LEADING = "fml-c"
-"""The method that the headline follows: the paper's first."""
+"""The method that the findings follow: the paper's first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +24,10 @@ class Fact:
     text: str
 
 
-def headline(groups: Sequence[RunGroup]) -> str:
-    """Return what the records show, in one paragraph."""
-    chosen = leading_groups(groups)
-    sentences = [
-        _phase_1_sentence(groups),
-        *(_set_sentence(group) for group in chosen if group.score == "accuracy"),
-        _standing_summary([group for group in chosen if group.score == "jaccard"]),
-    ]
-    return " ".join(filter(None, sentences)) or "These records hold no figures to sum up."
+def findings(groups: Sequence[RunGroup]) -> tuple[str, ...]:
+    """Return what the records show of phase 1 and of each set with one label an item."""
+    single = [group for group in leading_groups(groups) if group.score == "accuracy"]
+    return tuple(filter(None, [_phase_1_sentence(groups), *map(_set_sentence, single)]))
 
 
 def facts(groups: Sequence[RunGroup]) -> tuple[Fact, ...]:
@@ -89,17 +84,25 @@ def _speed_ups(groups: Sequence[RunGroup]) -> list[MethodSummary]:
 
 
 def _phase_1_sentence(groups: Sequence[RunGroup]) -> str:
-    """Return the range of speed-ups on every machine."""
-    parts = []
+    """Return the range of speed-ups on every kind of hardware, whatever it sits in."""
+    kinds: dict[str, list[RunGroup]] = {}
     for machine, there in by_machine(groups):
-        found = _speed_ups(there)
-        if found:
-            n_sets = len({s.records[0].data_set for s in found})
-            slowest, fastest = _extremes(found)
-            span = slowest if slowest == fastest else f"{slowest} to {fastest}"
-            sets = f"{n_sets} {'sets' if n_sets > 1 else 'set'}"
-            parts.append(f"{span} times as fast on {machine.short}, {sets}")
-    return f"Against the paper's seconds phase 1 is {'; '.join(parts)}." if parts else ""
+        kinds.setdefault(machine.short, []).extend(there)
+    parts = [
+        f"{_span(timed)} times as fast on {kind} ({_sets_of(timed)})"
+        for kind, there in kinds.items()
+        if (timed := _speed_ups(there))
+    ]
+    return f"Phase 1 of FML is, beside the paper's seconds, {'; '.join(parts)}." if parts else ""
+
+
+def _span(timed: Sequence[MethodSummary]) -> str:
+    slowest, fastest = _extremes(timed)
+    return slowest if slowest == fastest else f"{slowest} to {fastest}"
+
+
+def _sets_of(timed: Sequence[MethodSummary]) -> str:
+    return wording.listing([*dict.fromkeys(set_title(s.records[0].data_set) for s in timed)])
 
 
 def _extremes(found: Sequence[MethodSummary]) -> tuple[str, str]:
@@ -119,7 +122,7 @@ def _set_sentence(group: RunGroup) -> str:
     arrival, finish = _leading_arrival(group), siamese_finish(group)
     where = f"On {set_title(group.data_set)}"
     if arrival is None or finish is None:
-        return f"{where} {name} comes to a {neighbours}."
+        return f"{where} {name} has {neighbours}."
     if arrival.of_whole is None:
         return (
             f"{where} {name} does not reach the Siamese network's final AUROC "
@@ -133,18 +136,6 @@ def _set_sentence(group: RunGroup) -> str:
 
 def _leading_arrival(group: RunGroup) -> Arrival | None:
     return next((a for a in arrivals(group) if a.method == LEADING), None)
-
-
-def _standing_summary(groups: Sequence[RunGroup]) -> str:
-    auroc, neighbours = standings(groups, "auroc"), standings(groups, "neighbours")
-    if not auroc or not neighbours:
-        return ""
-    ahead = [sum(standing.lead > 0 for standing in found) for found in (auroc, neighbours)]
-    return (
-        f"Of {len(auroc)} {'sets' if len(auroc) > 1 else 'set'} with several labels an item "
-        f"Twofold is ahead of every rival on {ahead[0]} by AUROC and on {ahead[1]} by "
-        f"{SCORES['jaccard']}."
-    )
 
 
 def _standing_sentence(found: Sequence[Standing], name: str, where: str) -> str:
@@ -177,7 +168,8 @@ def _phase_1_fact(groups: Sequence[RunGroup]) -> Fact | None:
     figure = f"{slowest}×" if slowest == fastest else f"{slowest}–{fastest}×"
     return Fact(
         figure,
-        "the speed of phase 1 in the paper, over sets and machines, sampling of pairs counted in",
+        "as fast as in the paper: phase 1 of FML, over all sets and machines, sampling of pairs "
+        "included",
     )
 
 
@@ -190,7 +182,7 @@ def _arrival_fact(group: RunGroup) -> Fact | None:
         return Fact("not reached", f"the Siamese network's final AUROC, by {name} on {where}")
     return Fact(
         wording.share(arrival.of_whole),
-        f"of the Siamese network's training time, and {name} is where it ends by AUROC, on {where}",
+        f"of the Siamese network's training time: what {name} needs for the same AUROC on {where}",
     )
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from twofold.report._summaries import Estimate, MethodSummary, RunGroup
 from twofold.report._titles import method_origin
 from twofold.report._wording import SCORE_DECIMALS
 
 OURS = "twofold"
-RIVAL_ORIGINS = ("paper", "rival")
+OUR_ORIGIN = "twofold"
 
 Measure = Literal["auroc", "neighbours"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Standing:
     ours : float
         Twofold's mean over seeds.
     rival : str
-        The method with the highest mean of those that are the paper's or that it is compared with.
+        The method with the highest mean of those that are not Twofold's own.
     best : float
         That mean.
     lead : float
@@ -59,7 +60,7 @@ def _standing(group: RunGroup, measure: Measure) -> Standing | None:
         for summary in group.methods
         if (value := measured(summary, measure)) is not None
     }
-    rivals = [name for name in means if method_origin(name) in RIVAL_ORIGINS]
+    rivals = [name for name in means if method_origin(name) != OUR_ORIGIN]
     if OURS not in means or not rivals:
         return None
     rival = max(rivals, key=lambda name: means[name])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from twofold.report._standings import OURS
@@ -93,3 +94,13 @@ class Table:
     groups: tuple[RowGroup, ...]
     measured: str
     notes: tuple[str, ...] = ()
+
+
+def best_marked(cells: Sequence[tuple[Cell, float | None]]) -> list[Cell]:
+    """Mark the cells of a column that read like the best of them, whoever's row they are in.
+
+    Each comes with what decides it, large is good; without that it is never best.
+    """
+    goodness = {cell.text: value for cell, value in cells if value is not None}
+    best = max(goodness, key=lambda text: goodness[text], default=None)
+    return [replace(cell, is_best=value is not None and cell.text == best) for cell, value in cells]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from twofold.report import _wording as wording
 from twofold.report._arrivals import Arrival, arrivals, siamese_finish
@@ -17,7 +17,7 @@ from twofold.report._summaries import (
     RunGroup,
     paper_seconds,
 )
-from twofold.report._table import Cell, Row, RowGroup, Table
+from twofold.report._table import Cell, Row, RowGroup, Table, best_marked
 from twofold.report._titles import (
     SCORES,
     UNTRAINED,
@@ -33,7 +33,7 @@ def phase_1_tables(groups: Sequence[RunGroup]) -> tuple[Table, ...]:
     return tuple(
         Table(
             f"Seconds of phase 1, {machine.short}",
-            ("seconds, mean ± 95 % interval", "times measured", "the paper's seconds", "ours"),
+            ("seconds, mean ± 95 % interval", "runs", "the paper's seconds", "ours"),
             tuple(
                 RowGroup(
                     tuple(_phase_1_row(g, s) for s in g.methods if s.targets_seconds is not None),
@@ -62,7 +62,7 @@ def result_table(group: RunGroup) -> Table:
         Column(
             "seconds",
             lambda s: None if s.method in UNTRAINED else -s.seconds.mean,
-            lambda s: Cell(wording.seconds(s.seconds.mean)),
+            lambda s: Cell("none" if s.method in UNTRAINED else wording.seconds(s.seconds.mean)),
         ),
     ]
     unneeded = {
@@ -137,17 +137,10 @@ def _filled(group: RunGroup, columns: Sequence[Column]) -> tuple[Row, ...]:
 
 
 def _filled_column(methods: Sequence[MethodSummary], column: Column) -> list[Cell]:
-    """Return the cells of a column; all that read like the best one are best."""
-    cells = [column.show(summary) for summary in methods]
+    """Return the cells of a column, the best of them marked."""
     if column.goodness is None:
-        return cells
-    values = {
-        cell.text: value
-        for cell, summary in zip(cells, methods, strict=True)
-        if (value := column.goodness(summary)) is not None
-    }
-    best = max(values, key=lambda text: values[text], default=None)
-    return [replace(cell, is_best=cell.text == best) for cell in cells]
+        return [column.show(summary) for summary in methods]
+    return best_marked([(column.show(summary), column.goodness(summary)) for summary in methods])
 
 
 def _phase_1_row(group: RunGroup, summary: MethodSummary) -> Row:
@@ -165,11 +158,13 @@ def _phase_1_row(group: RunGroup, summary: MethodSummary) -> Row:
 
 
 def _arrival_rows(group: RunGroup) -> RowGroup:
-    finish, found = siamese_finish(group), arrivals(group)
+    finish, each = siamese_finish(group), arrivals(group)
     assert finish is not None
-    soonest = min((a.seconds for a in found if a.seconds is not None), default=0.0)
+    columns = map(best_marked, zip(*map(_arrival_cells, each), strict=True))
     return RowGroup(
-        tuple(_arrival_row(arrival, wording.seconds(soonest)) for arrival in found),
+        tuple(
+            Row(a.method, cells) for a, cells in zip(each, zip(*columns, strict=True), strict=True)
+        ),
         set_title(group.data_set),
         f"The Siamese network ends at {wording.score(finish.auroc)} after "
         f"{wording.seconds(finish.seconds)} s and first is there after "
@@ -177,26 +172,32 @@ def _arrival_rows(group: RunGroup) -> RowGroup:
     )
 
 
-def _arrival_row(arrival: Arrival, soonest: str) -> Row:
+def _arrival_cells(arrival: Arrival) -> tuple[tuple[Cell, float | None], ...]:
+    """Return a row's cells, each with what decides the best of its column: the soonest."""
     by_seed = (
         Cell(f"{arrival.n_reached} of {arrival.n_seeds} seeds")
         if arrival.of_whole_by_seed is None
         else Cell(wording.share(arrival.of_whole_by_seed))
     )
-    if arrival.seconds is None or arrival.of_whole is None or arrival.of_arrival is None:
-        best = f"best {wording.score(arrival.best)}"
-        return Row(arrival.method, (Cell("not reached", note=best), Cell(), Cell(), by_seed))
-    seconds = wording.seconds(arrival.seconds)
-    is_best = seconds == soonest
-    return Row(
-        arrival.method,
-        (
-            Cell(seconds, is_best=is_best),
-            Cell(wording.share(arrival.of_whole), is_best=is_best),
-            Cell(wording.share(arrival.of_arrival), is_best=is_best),
-            by_seed,
-        ),
+    seconds = (
+        Cell("not reached", note=f"best {wording.score(arrival.best)}")
+        if arrival.seconds is None
+        else Cell(wording.seconds(arrival.seconds))
     )
+    return (
+        (seconds, _earliness(arrival.seconds)),
+        (_share_cell(arrival.of_whole), _earliness(arrival.of_whole)),
+        (_share_cell(arrival.of_arrival), _earliness(arrival.of_arrival)),
+        (by_seed, _earliness(arrival.of_whole_by_seed)),
+    )
+
+
+def _earliness(time: float | None) -> float | None:
+    return None if time is None else -time
+
+
+def _share_cell(share: float | None) -> Cell:
+    return Cell() if share is None else Cell(wording.share(share))
 
 
 def _overview_rows(groups: Sequence[RunGroup], measure: Measure) -> tuple[Row, ...]:

@@ -2,7 +2,7 @@
 
 A relation comes in, points go out; features are unknown here. Labels with the dot-product loss
 have an exact answer; explicit pairs and triplets are solved by Adam over their edges. Targets of a
-part of the statements also judge the others: the gauge, and which statements are suspicious.
+part of the statements also score the others: the gauge, and which statements are suspicious.
 """
 
 from twofold.targets._cross_validation import cross_validated_similarity

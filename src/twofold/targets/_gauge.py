@@ -1,6 +1,6 @@
 """The gauge: whether these pairs decide the relation, and if not, how many more would.
 
-Targets are solved from a part of the statements and asked about the others. No features and no
+Targets are solved from a part of the statements and scored on the others. No features and no
 network are needed, so that the answer is there in seconds: 8 s for 1.2 million statements on two
 busy cores.
 """
@@ -20,12 +20,11 @@ from twofold._core.random import RandomState, as_generator
 from twofold.evaluation import pair_auroc
 from twofold.relations import Fold, PairRelation, split_folds
 from twofold.targets._cross_validation import (
-    Judge,
-    Judgement,
-    Progress,
-    gather,
-    judge_folds,
-    with_neutral,
+    HeldOutScorer,
+    HeldOutScores,
+    ProgressCallback,
+    gather_folds,
+    neutral_similarity,
 )
 from twofold.targets._solve import Loss
 
@@ -43,9 +42,9 @@ corel5k                0.50                            0.927
 delicious              0.51                            0.817
 =========  ====  ====  ====  ====  ====  =====  =====  =====
 
-The rise is steep, so that the choice matters little. On digits it parts what two phases learn as
-well as a Siamese network (test AUROC 0.998 and 0.997 at a gauge of 0.82, 0.998 and 0.998 at 0.93)
-from what they do not (0.989 and 0.995 at 0.64, 0.75 and 0.99 at 0.48)."""
+The rise is steep, so that the exact level matters little. On digits it parts what two phases learn
+as well as a Siamese network (test AUROC 0.998 and 0.997 at a gauge of 0.82, 0.998 and 0.998 at
+0.93) from what they do not (0.989 and 0.995 at 0.64, 0.75 and 0.99 at 0.48)."""
 CURVE_SHARES = (1 / 8, 1 / 4, 1 / 2)
 """Shares of the statements that the curve is drawn at, below all of them."""
 ENOUGH_HELD_OUT = 20_000
@@ -80,7 +79,7 @@ class Gauge:
     n_undecided : int
         Statements whose items the other folds do not join; they count as known to nobody.
     curve : tuple of GaugePoint
-        From an eighth of the statements that a fold is judged by to all of them.
+        From an eighth of the statements that a fold is scored by to all of them.
     similarity : ndarray of float32, shape (n_pairs,)
         What `cross_validated_similarity` returns.
     seconds : float
@@ -137,7 +136,7 @@ def gauge_targets(
     n_folds: int = 5,
     loss: Loss = "contrastive",
     random_state: RandomState = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Gauge:
     """Say how well targets from a part of the statements order the others.
 
@@ -161,23 +160,23 @@ def gauge_targets(
     """
     began = time.perf_counter()
     rng = as_generator(random_state)
-    judge = Judge(n_components, loss)
+    scorer = HeldOutScorer(n_components, loss)
     folds = split_folds(relation, n_folds, rng)
     told = (lambda share: None) if progress is None else progress
-    judgements = judge_folds(relation, folds, judge, rng, lambda share: told(share * 0.7))
-    similarity, decided = gather(relation, folds, judgements)
-    whole = _point(relation, folds, judgements)
+    scores = scorer.score_folds(relation, folds, rng, lambda share: told(share * 0.7))
+    of_rows = gather_folds(relation, folds, scores)
+    whole = _point(relation, folds, scores)
     curve = []
     for number, share in enumerate(CURVE_SHARES, start=1):
-        curve.append(_thinned_point(relation, folds, judge, share, rng))
+        curve.append(_thinned_point(relation, folds, scorer, share, rng))
         told(0.7 + 0.3 * number / len(CURVE_SHARES))
     return Gauge(
         auroc=whole.auroc,
         standard_error=whole.standard_error,
         n_folds=n_folds,
-        n_undecided=int(np.count_nonzero(~decided)),
+        n_undecided=int(np.count_nonzero(~of_rows.connected)),
         curve=(*curve, whole),
-        similarity=similarity,
+        similarity=of_rows.similarity,
         seconds=time.perf_counter() - began,
     )
 
@@ -185,25 +184,25 @@ def gauge_targets(
 def _thinned_point(
     relation: PairRelation,
     folds: list[Fold],
-    judge: Judge,
+    scorer: HeldOutScorer,
     share: float,
     rng: np.random.Generator,
 ) -> GaugePoint:
-    """Judge some folds by a random share of the others' statements."""
+    """Score some folds by targets of a random share of the other statements."""
     size = max(1, folds[0].held_out.size)
     used = folds[: max(2, math.ceil(ENOUGH_HELD_OUT / size))]
     thinned = [Fold(fold.held_out, _thin(fold.kept, share, rng)) for fold in used]
-    return _point(relation, thinned, judge_folds(relation, thinned, judge, rng))
+    return _point(relation, thinned, scorer.score_folds(relation, thinned, rng))
 
 
-def _thin(known: PairRelation, share: float, rng: np.random.Generator) -> PairRelation:
-    n_taken = max(1, round(share * known.n_pairs))
-    return known.take_pairs(rng.choice(known.n_pairs, n_taken, replace=False))
+def _thin(kept: PairRelation, share: float, rng: np.random.Generator) -> PairRelation:
+    n_taken = max(1, round(share * kept.n_pairs))
+    return kept.take_pairs(rng.choice(kept.n_pairs, n_taken, replace=False))
 
 
-def _point(relation: PairRelation, folds: list[Fold], judgements: list[Judgement]) -> GaugePoint:
+def _point(relation: PairRelation, folds: list[Fold], scores: list[HeldOutScores]) -> GaugePoint:
     """Return the mean AUROC of held-out statements over folds."""
-    auroc = np.array(list(_fold_aurocs(relation, folds, judgements)))
+    auroc = np.array(list(_fold_aurocs(relation, folds, scores)))
     n_pairs = round(np.mean([fold.kept.n_pairs for fold in folds]))
     return GaugePoint(
         n_pairs, float(auroc.mean()), float(auroc.std(ddof=1) / math.sqrt(auroc.size))
@@ -211,11 +210,11 @@ def _point(relation: PairRelation, folds: list[Fold], judgements: list[Judgement
 
 
 def _fold_aurocs(
-    relation: PairRelation, folds: list[Fold], judgements: list[Judgement]
+    relation: PairRelation, folds: list[Fold], scores: list[HeldOutScores]
 ) -> Iterator[float]:
-    for fold, judgement in zip(folds, judgements, strict=True):
+    for fold, score in zip(folds, scores, strict=True):
         similar = relation.similar[fold.held_out]
-        similarity = with_neutral(judgement.similarity, judgement.decided, similar)
+        similarity = neutral_similarity(score, similar)
         sure = similar != 0.5
         yield pair_auroc(similar[sure] > 0.5, similarity[sure])
 

@@ -60,7 +60,7 @@ def leading_eigenpairs(
     else:
         warn_user(
             f"The eigenvalues of the relation are only good to {residual / values[0]:.1g} of the "
-            f"largest after {MAX_RESTARTS} restarts; another dim may part them better.",
+            f"largest after {MAX_RESTARTS} restarts; another n_components may part them better.",
             ConvergenceWarning,
         )
     values, vectors = values[:n_wanted].astype(np.float64), vectors[:, :n_wanted]
@@ -88,10 +88,10 @@ def _krylov_pairs(
             block = np.linalg.qr(block).Q
         basis = np.hstack([basis, block])
         images = np.hstack([images, matrix @ block])
-        values, turn = np.linalg.eigh(basis.T @ images)
-        values, turn = values[::-1][:width], turn[:, ::-1][:, :width]
-        vectors = basis @ turn
-        wanted = images @ turn[:, :n_wanted] - vectors[:, :n_wanted] * values[:n_wanted]
+        values, weights = np.linalg.eigh(basis.T @ images)
+        values, weights = values[::-1][:width], weights[:, ::-1][:, :width]
+        vectors = basis @ weights
+        wanted = images @ weights[:, :n_wanted] - vectors[:, :n_wanted] * values[:n_wanted]
         residual = float(np.linalg.norm(wanted, axis=0).max())
         if residual <= TOLERANCE * values[0]:
             break

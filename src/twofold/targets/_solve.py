@@ -77,8 +77,8 @@ def solve_targets(
     device : {"auto", "cpu", "cuda", "cuda:N"}
         Where Adam runs; exact solutions run on the CPU.
     random_state : int, Generator or None
-        Seed of the start and of sampling. On a CPU the same seed gives the same bytes, whatever
-        the number of threads.
+        Seed of the start and of sampling. On one CPU the same seed gives the same bytes; on
+        another, or with another number of threads, the same within rounding.
     callback : callable (epoch, loss) -> bool or None, optional
         Called with 0 and the loss at the start, then after every epoch; returning True stops.
 

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 def standardise_targets(
     points: ArrayLike,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
-    """Centre targets and divide them all by one number, the paper's way.
+    """Centre targets and divide them all by one number, as the paper does.
 
     The number makes the mean over components of their standard deviation 1. Dividing each
-    component by its own would distort the space that phase 1 found.
+    component by its own would distort the space of phase 1.
 
     Parameters
     ----------

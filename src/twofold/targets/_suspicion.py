@@ -1,4 +1,4 @@
-"""Statements that the others contradict: each against a similarity that was found without it."""
+"""Statements that the others contradict: each against a similarity worked out without it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def suspicion(relation: PairRelation, similarity: ArrayLike) -> NDArray[np.float
     relation : PairRelation
         Statements of both kinds; grades count as the kind they are nearer to when p is fitted.
     similarity : array_like of float, shape (n_pairs,)
-        Large for the alike, found without the statement itself: `cross_validated_similarity`, or
-        that of embeddings learnt from other statements.
+        Large for the alike, worked out without the statement itself:
+        `cross_validated_similarity`, or that of embeddings fitted to other statements.
     """
     values = _check_similarity(relation, similarity)
     sure = relation.similar != 0.5

@@ -2,7 +2,7 @@
 
 A sweep goes item by item: it gathers the gradient of one row from the item's links, takes the
 row's Adam step, and writes the row of a second table, so that no two threads write one row, all
-rows see the same points, and the result does not depend on the number of threads. The row that
+rows see the same points, and a row comes out the same whichever thread makes it. The row that
 will be written holds the gradient meanwhile, and links are taken by twos, an odd last one a second
 time with weight 0: both keep the processor's pipes full (a sweep of 1.2 M pairs in 16 dimensions
 took 11.9 ms instead of 13.9 on two cores).
@@ -60,12 +60,27 @@ def _finish_row(
     return HALF * prior_weight * strain
 
 
+@njit(cache=True, fastmath=True, inline="always")
+def _two_links(a: Any, end: Any, links: Any, weights: Any, points: Any) -> Any:
+    """Return links a and a + 1 below `end`: partners, grades and weights of both.
+
+    The rows of the partners some links ahead are asked for meanwhile.
+    """
+    b = min(a + 1, end - 1)
+    last = links.size - 1
+    prefetch_row(points, links[min(a + AHEAD, last)].neighbour)
+    prefetch_row(points, links[min(b + AHEAD, last)].neighbour)
+    wa = weights[a] if weights.size else ONE
+    wb = np.float32(b - a) * (weights[b] if weights.size else ONE)
+    return links[a].neighbour, links[b].neighbour, links[a].similar, links[b].similar, wa, wb
+
+
 @njit(cache=True, fastmath=True, parallel=True)
 def sweep_contrastive(
     starts: Any,
     links: Any,
     weights: Any,
-    statement_scale: Any,
+    scale: Any,
     margin: Any,
     points: Any,
     prior: Any,
@@ -78,19 +93,12 @@ def sweep_contrastive(
 ) -> None:
     """Take one step on y ‖a − b‖² + (1 − y) max(0, m − ‖a − b‖)²; see `Engine.sweep`."""
     n_items, dim = points.shape
-    last = links.size - 1
     for i in prange(n_items):
         for k in range(dim):
             following[i, k] = ZERO
         loss = ZERO
         for a in range(starts[i], starts[i + 1], 2):
-            b = min(a + 1, starts[i + 1] - 1)
-            prefetch_row(points, links[min(a + AHEAD, last)].neighbour)
-            prefetch_row(points, links[min(b + AHEAD, last)].neighbour)
-            j, h = links[a].neighbour, links[b].neighbour
-            ya, yb = links[a].similar, links[b].similar
-            wa = weights[a] if weights.size else ONE
-            wb = np.float32(b - a) * (weights[b] if weights.size else ONE)
+            j, h, ya, yb, wa, wb = _two_links(a, starts[i + 1], links, weights, points)
             qa, qb = ZERO, ZERO
             for k in range(dim):
                 to_j = points[i, k] - points[j, k]
@@ -100,13 +108,13 @@ def sweep_contrastive(
             da, db = np.sqrt(qa), np.sqrt(qb)
             ga, gb = max(ZERO, margin - da), max(ZERO, margin - db)
             loss += wa * (ya * qa + (ONE - ya) * ga * ga) + wb * (yb * qb + (ONE - yb) * gb * gb)
-            sa = TWO * statement_scale * wa * (ya - (ONE - ya) * ga / max(da, TINY))
-            sb = TWO * statement_scale * wb * (yb - (ONE - yb) * gb / max(db, TINY))
+            sa = TWO * scale * wa * (ya - (ONE - ya) * ga / max(da, TINY))
+            sb = TWO * scale * wb * (yb - (ONE - yb) * gb / max(db, TINY))
             for k in range(dim):
                 to_j = points[i, k] - points[j, k]
                 to_h = points[i, k] - points[h, k]
                 following[i, k] += sa * to_j + sb * to_h
-        row_loss[i] = HALF * statement_scale * loss + _finish_row(
+        row_loss[i] = HALF * scale * loss + _finish_row(
             i, points, prior, prior_weight, following, first, second, adam
         )
 
@@ -116,7 +124,7 @@ def sweep_dot(
     starts: Any,
     links: Any,
     weights: Any,
-    statement_scale: Any,
+    scale: Any,
     margin: Any,
     points: Any,
     prior: Any,
@@ -129,28 +137,22 @@ def sweep_dot(
 ) -> None:
     """Take one step on ½ (y − a·b)²; see `Engine.sweep`."""
     n_items, dim = points.shape
-    last = links.size - 1
     for i in prange(n_items):
         for k in range(dim):
             following[i, k] = ZERO
         loss = ZERO
         for a in range(starts[i], starts[i + 1], 2):
-            b = min(a + 1, starts[i + 1] - 1)
-            prefetch_row(points, links[min(a + AHEAD, last)].neighbour)
-            prefetch_row(points, links[min(b + AHEAD, last)].neighbour)
-            j, h = links[a].neighbour, links[b].neighbour
-            wa = weights[a] if weights.size else ONE
-            wb = np.float32(b - a) * (weights[b] if weights.size else ONE)
+            j, h, ya, yb, wa, wb = _two_links(a, starts[i + 1], links, weights, points)
             qa, qb = ZERO, ZERO
             for k in range(dim):
                 qa += points[i, k] * points[j, k]
                 qb += points[i, k] * points[h, k]
-            ea, eb = qa - links[a].similar, qb - links[b].similar
+            ea, eb = qa - ya, qb - yb
             loss += HALF * (wa * ea * ea + wb * eb * eb)
-            sa, sb = statement_scale * wa * ea, statement_scale * wb * eb
+            sa, sb = scale * wa * ea, scale * wb * eb
             for k in range(dim):
                 following[i, k] += sa * points[j, k] + sb * points[h, k]
-        row_loss[i] = HALF * statement_scale * loss + _finish_row(
+        row_loss[i] = HALF * scale * loss + _finish_row(
             i, points, prior, prior_weight, following, first, second, adam
         )
 
@@ -160,7 +162,7 @@ def sweep_triplet(
     starts: Any,
     links: Any,
     weights: Any,
-    statement_scale: Any,
+    scale: Any,
     margin: Any,
     points: Any,
     prior: Any,
@@ -189,25 +191,19 @@ def sweep_triplet(
                 loss += excess
                 for k in range(dim):
                     if i == a:
-                        following[i, k] += TWO * statement_scale * (points[n, k] - points[p, k])
+                        following[i, k] += TWO * scale * (points[n, k] - points[p, k])
                     elif i == p:
-                        following[i, k] += TWO * statement_scale * (points[p, k] - points[a, k])
+                        following[i, k] += TWO * scale * (points[p, k] - points[a, k])
                     else:
-                        following[i, k] += TWO * statement_scale * (points[a, k] - points[n, k])
-        row_loss[i] = third * statement_scale * loss + _finish_row(
+                        following[i, k] += TWO * scale * (points[a, k] - points[n, k])
+        row_loss[i] = third * scale * loss + _finish_row(
             i, points, prior, prior_weight, following, first, second, adam
         )
 
 
 @njit(cache=True, fastmath=True, parallel=True)
 def sweep_signed(
-    starts: Any,
-    links: Any,
-    weights: Any,
-    momentum: Any,
-    points: Any,
-    before: Any,
-    following: Any,
+    starts: Any, links: Any, weights: Any, momentum: Any, points: Any, before: Any, following: Any
 ) -> None:
     """Replace each point by the signed mean of its partners: alike pulls, not alike pushes.
 
@@ -215,19 +211,13 @@ def sweep_signed(
     absolute sums; zero for an item in no pair.
     """
     n_items, dim = points.shape
-    last = links.size - 1
     for i in prange(n_items):
         for k in range(dim):
             following[i, k] = ZERO
         strength = ZERO
         for a in range(starts[i], starts[i + 1], 2):
-            b = min(a + 1, starts[i + 1] - 1)
-            prefetch_row(points, links[min(a + AHEAD, last)].neighbour)
-            prefetch_row(points, links[min(b + AHEAD, last)].neighbour)
-            j, h = links[a].neighbour, links[b].neighbour
-            wa = weights[a] if weights.size else ONE
-            wb = np.float32(b - a) * (weights[b] if weights.size else ONE)
-            sa, sb = wa * (TWO * links[a].similar - ONE), wb * (TWO * links[b].similar - ONE)
+            j, h, ya, yb, wa, wb = _two_links(a, starts[i + 1], links, weights, points)
+            sa, sb = wa * (TWO * ya - ONE), wb * (TWO * yb - ONE)
             strength += abs(sa) + abs(sb)
             for k in range(dim):
                 following[i, k] += sa * points[j, k] + sb * points[h, k]

@@ -2,7 +2,7 @@
 
 A small sweep is over before a second thread has begun to help, and on a busy machine the first
 then waits for the second's turn: 10 ms where the sweep itself takes 0.2. So the count follows the
-work; results do not depend on it.
+work; results depend on it by rounding at most.
 """
 
 from __future__ import annotations
