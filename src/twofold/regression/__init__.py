@@ -48,9 +48,11 @@ from twofold.regression._preparation import (
 from twofold.regression._projection import FeaturesAsGiven, Projection, fit_projection
 from twofold.regression._regression_task import RegressionTask
 from twofold.regression._regressor import RegressorEmbedder, fit_regressor, take_rows
-from twofold.regression._ridge_map import RIDGE, RidgeBasis, RidgeMap, ridge_basis
+from twofold.regression._ridge_map import RIDGE, RidgeBasis, RidgeMap, RidgeRegression, ridge_basis
 from twofold.regression._task import Task, validation_loss
+from twofold.regression._threads import threads_for
 from twofold.regression._training import (
+    Callback,
     Epoch,
     TrainingConfig,
     TrainingHistory,
@@ -63,6 +65,7 @@ __all__ = [
     "RIDGE",
     "SMOOTHING",
     "STRONG",
+    "Callback",
     "Epoch",
     "Features",
     "FeaturesAsGiven",
@@ -78,6 +81,7 @@ __all__ = [
     "Regularisation",
     "RidgeBasis",
     "RidgeMap",
+    "RidgeRegression",
     "Task",
     "TrainingConfig",
     "TrainingHistory",
@@ -106,6 +110,7 @@ __all__ = [
     "resolve_network",
     "ridge_basis",
     "take_rows",
+    "threads_for",
     "train_network",
     "validation_loss",
     "with_feature_skip",

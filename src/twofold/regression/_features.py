@@ -113,9 +113,11 @@ def item_shape(X: Any) -> tuple[int, ...]:
 
 
 def as_numbers(X: Any) -> Any:
-    """Return what a regressor takes as numbers that a linear map takes, or say why it cannot."""
+    """Return features of any kind as numbers that a map takes, or say why it cannot."""
+    if isinstance(X, Dataset) or is_memory_mapped(X):
+        return X
     try:
-        return check_array(X, accept_sparse="csr", ensure_all_finite=True)
+        return check_array(X, accept_sparse="csr", allow_nd=True)
     except (ValueError, TypeError) as error:
         raise ValueError(
             f"Feedback starts from the features, which must be finite numbers: {error} Set "

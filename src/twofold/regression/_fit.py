@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from twofold.regression._regressor import RegressorEmbedder, fit_regressor
 from twofold.regression._task import Task, validation_loss
 from twofold.regression._training import (
     Callback,
+    Epoch,
     TrainingConfig,
     TrainingHistory,
     train_network,
@@ -125,7 +126,7 @@ def fit_embedder(
             config,
             rng,
             validate=validation_loss(validation, config.batch_size),
-            callback=callback,
+            callback=embedding_callback(callback, shape, config.device, output_scale),
             checkpoint=checkpoint,
         )
     fitted_network = NetworkEmbedder(network, shape, config.device, config.name, output_scale)
@@ -148,9 +149,29 @@ def refresh_embedder(
         features = open_features(X, config.device)
         task = RegressionTask(features, items, targets, config.device, config.flips)
         embedder.network.to(config.device)
-        history = train_network(embedder.network, task, config, rng, callback=callback)
+        told = embedding_callback(
+            callback, embedder.input_shape, config.device, embedder.output_scale
+        )
+        history = train_network(embedder.network, task, config, rng, callback=told)
     embedder.device = config.device
     return FittedEmbedder(embedder, history, history.seconds)
+
+
+def embedding_callback(
+    callback: Callback | None,
+    input_shape: tuple[int, ...],
+    device: str,
+    output_scale: OutputScale | None,
+) -> Callback | None:
+    """Return a callback whose epochs can embed features by the network as it stands."""
+    if callback is None:
+        return None
+
+    def report(epoch: Epoch) -> Any:
+        embedder = NetworkEmbedder(epoch.network, input_shape, device, output_scale=output_scale)
+        return callback(replace(epoch, embed=embedder.predict))
+
+    return report
 
 
 TaskOf = Callable[[NDArray[np.int64], bool], Task]

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import _safe_indexing, get_tags
+from torch.utils.data import Dataset, Subset
 
 from twofold.regression._features import n_rows
 from twofold.regression._network_embedder import OutputScale
@@ -75,9 +76,11 @@ def _draw_open_seeds(regressor: Any, rng: np.random.Generator) -> None:
 
 
 def take_rows(X: Any, items: NDArray[np.int64]) -> Any:
-    """Return some rows of what a regressor takes."""
+    """Return some rows of features of any kind."""
     if len(items) == n_rows(X):
         return X
+    if isinstance(X, Dataset):
+        return Subset(X, items.tolist())
     return _safe_indexing(X.tocsr() if sparse.issparse(X) else X, items)
 
 

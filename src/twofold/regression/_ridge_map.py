@@ -22,6 +22,8 @@ KERNEL_WIDTH = 0.5
 """Of the RBF kernel, in median distances of two landmarks."""
 RIDGE = 30.0
 """ρ, in items: what fewer items than so many have in common is hardly learnt."""
+LARGEST_HAT = 2
+"""Items a function up to which a hat matrix saves time: each regression is then one product."""
 JITTER = 1e-3
 BLOCK = 4096
 N_MEASURED = 500
@@ -55,12 +57,16 @@ class RidgeBasis:
 
     def regression(self, ridge: float, rows: NDArray[np.int64] | None = None) -> RidgeRegression:
         """Return ridge regression on these functions, from some rows of items, all by default."""
-        values = self.values
+        fitted = self.values
         if rows is not None:
-            values = values[torch.from_numpy(rows).to(values.device)]
-        gram = values.T @ values
+            fitted = fitted[torch.from_numpy(rows).to(fitted.device)]
+        gram = fitted.T @ fitted
         gram.diagonal().add_(ridge)
-        return RidgeRegression(values, torch.linalg.cholesky(gram))
+        factor = torch.linalg.cholesky(gram)
+        hat = None
+        if len(self.values) <= LARGEST_HAT * self.values.shape[1]:
+            hat = self.values @ torch.cholesky_solve(fitted.T, factor)
+        return RidgeRegression(self.values, fitted, factor, hat)
 
     def as_map(self, weights: Tensor) -> RidgeMap:
         """Return z + F(z) W as a map of any features."""
@@ -74,22 +80,32 @@ class RidgeBasis:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RidgeRegression:
-    """Ridge regression from the same values to one set of outputs after another.
+    """Ridge regression of one set of outputs after another on the same functions.
 
     Attributes
     ----------
-    values : Tensor of float32, shape (n_rows, n_functions)
-        F.
+    values : Tensor of float32, shape (n_items, n_functions)
+        Of all items.
+    fitted : Tensor of float32, shape (n_fitted, n_functions)
+        F, of the items that are regressed on.
     factor : Tensor of float32, shape (n_functions, n_functions)
         The Cholesky factor of FᵀF + ρI.
+    hat : Tensor of float32, shape (n_items, n_fitted), or None
+        From outputs to predictions in one product, where there are few items.
     """
 
     values: Tensor
+    fitted: Tensor
     factor: Tensor
+    hat: Tensor | None
 
     def weights(self, outputs: Tensor) -> Tensor:
         """Return (FᵀF + ρI)⁻¹ Fᵀ Y for outputs Y, shape (n_functions, n_outputs)."""
-        return torch.cholesky_solve(self.values.T @ outputs, self.factor)
+        return torch.cholesky_solve(self.fitted.T @ outputs, self.factor)
+
+    def predict(self, outputs: Tensor) -> Tensor:
+        """Return what is predicted for all items, shape (n_items, n_outputs)."""
+        return self.values @ self.weights(outputs) if self.hat is None else self.hat @ outputs
 
 
 def ridge_basis(

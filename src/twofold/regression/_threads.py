@@ -1,7 +1,7 @@
-"""As many threads as a training step can use, on a CPU.
+"""As many threads as a computation can use, on a CPU.
 
-A small step is over before a second thread has begun to help, and threads that wait for one another
-on a busy machine made such steps 25 times slower in a trial. So the count follows the work.
+A small computation is over before a second thread has begun to help, and threads that wait for one
+another on a busy machine made such steps 25 times slower in a trial. So the count follows the work.
 """
 
 from __future__ import annotations
@@ -16,26 +16,21 @@ from torch.utils.flop_counter import FlopCounterMode
 from twofold.regression._task import Task
 
 FLOPS_A_THREAD = 1e9
-"""Work of one step, forward and back, that occupies one thread for some 20 ms."""
+"""Work that occupies one thread for some 20 ms."""
 
 
 @contextmanager
-def fitting_threads(network: nn.Module, task: Task, batch_size: int) -> Iterator[None]:
-    """Have torch use no more threads inside than a step of this size pays for."""
+def threads_for(n_flops: float) -> Iterator[None]:
+    """Have torch use no more threads inside than operations of this size pay for."""
     allowed = torch.get_num_threads()
-    n_threads = _n_threads(_step_flops(network, task, batch_size), allowed)
-    torch.set_num_threads(n_threads)
+    torch.set_num_threads(max(1, min(allowed, round(n_flops / FLOPS_A_THREAD))))
     try:
         yield
     finally:
         torch.set_num_threads(allowed)
 
 
-def _n_threads(flops: float, allowed: int) -> int:
-    return max(1, min(allowed, round(flops / FLOPS_A_THREAD)))
-
-
-def _step_flops(network: nn.Module, task: Task, batch_size: int) -> float:
+def step_flops(network: nn.Module, task: Task, batch_size: int) -> float:
     """Count the work of a step from that of one example; going back costs twice going forth."""
     n_tried = min(2, task.n_examples)
     examples = torch.arange(n_tried, device=task.index_device)

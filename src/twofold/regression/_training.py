@@ -24,7 +24,7 @@ from twofold.regression._checkpoint import Checkpoint, Progress, Trainer
 from twofold.regression._networks import DROPOUT
 from twofold.regression._steps import EagerStep, RecordedStep, training_step
 from twofold.regression._task import Task
-from twofold.regression._threads import fitting_threads
+from twofold.regression._threads import step_flops, threads_for
 
 LARGEST_SEED = 2**63
 
@@ -177,7 +177,7 @@ def train_network(
     rates = _learning_rates(task.n_examples, config)
     with (
         torch_seed(rng, config.device),
-        fitting_threads(network, task, config.batch_size),
+        threads_for(step_flops(network, task, config.batch_size)),
         _fastest_convolutions(),
     ):
         kept = _open_checkpoint(checkpoint, network, task, config)

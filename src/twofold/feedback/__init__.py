@@ -1,0 +1,37 @@
+"""Learning from few statements: targets that follow the features, and validation that selects.
+
+Phase 1 alone satisfies few statements perfectly, and places what they do not link at random. So
+targets start from the features and follow a map of them that is solved for, by turns; a network or
+regressor is fitted once, to where the map ends. A problem and feature spaces make candidates,
+each yields rounds, a validation trace scores them, and a selection is what is returned.
+"""
+
+from twofold.feedback._candidate import Candidate, Embedder, Round
+from twofold.feedback._feature_space import FeatureSpace
+from twofold.feedback._problem import Metric, Points, Problem, Statements, pose_problem
+from twofold.feedback._selection import Selection, refit, select_candidate
+from twofold.feedback._validation import (
+    Fold,
+    ValidationTrace,
+    hold_out_items,
+    hold_out_statements,
+)
+
+__all__ = [
+    "Candidate",
+    "Embedder",
+    "FeatureSpace",
+    "Fold",
+    "Metric",
+    "Points",
+    "Problem",
+    "Round",
+    "Selection",
+    "Statements",
+    "ValidationTrace",
+    "hold_out_items",
+    "hold_out_statements",
+    "pose_problem",
+    "refit",
+    "select_candidate",
+]

@@ -1,0 +1,296 @@
+"""Candidates: what may be returned, each yielding its rounds; none of them scores itself.
+
+A ridge map starts from the features and, round by round, is regressed to targets near where it is:
+milliseconds each. A network or regressor is trained once, to targets near where such a map ends.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from twofold.evaluation import pair_similarity
+from twofold.feedback._feature_space import FeatureSpace
+from twofold.feedback._problem import Metric, Points, Problem
+from twofold.feedback._target_solver import target_solver
+from twofold.regression import (
+    RIDGE,
+    FeaturesAsGiven,
+    NetworkEmbedder,
+    OutputScale,
+    RegressorEmbedder,
+    RidgeRegression,
+    TrainingConfig,
+    fit_embedder,
+    predict_points,
+    take_rows,
+    threads_for,
+)
+from twofold.targets import standardise_targets
+
+N_ROUNDS = 30
+MOMENTUM = 0.9
+BLOCK_NUMBERS = 2**24
+"""Features that are read at a time to compare them as given."""
+
+Embedder = NetworkEmbedder | RegressorEmbedder
+Seconds = dict[str, float]
+
+
+class Round(Protocol):
+    """What a candidate has come to after a round."""
+
+    @property
+    def seconds(self) -> Seconds:
+        """Of this round: "targets" and "regression"."""
+
+    @property
+    def targets(self) -> Points:
+        """What was regressed to, shape (n_items, dim)."""
+
+    @property
+    def losses(self) -> list[float]:
+        """Of a network, one an epoch."""
+
+    def similarity(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> Points:
+        """Return the similarity of pairs of the problem's items."""
+
+    def embedder(self) -> Embedder:
+        """Return the map from features to points."""
+
+
+class Candidate(Protocol):
+    """Something that may be returned."""
+
+    @property
+    def name(self) -> str:
+        """In traces and reports."""
+
+    @property
+    def metric(self) -> Metric:
+        """How its points are compared."""
+
+    def rounds(self, problem: Problem) -> Iterator[Round]:
+        """Learn from a problem, a round at a time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AsGivenRound:
+    """The features themselves, read in blocks: there may be many columns."""
+
+    problem: Problem
+    metric: Metric
+
+    @property
+    def seconds(self) -> Seconds:
+        """None was spent."""
+        return {"targets": 0.0, "regression": 0.0}
+
+    @property
+    def targets(self) -> Points:
+        """The features of the items."""
+        return predict_points(
+            FeaturesAsGiven(), self.problem.features, self.problem.shape, self.problem.items
+        )
+
+    @property
+    def losses(self) -> list[float]:
+        """Nothing was trained."""
+        return []
+
+    def similarity(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> Points:
+        """Return the similarity of pairs of the problem's items."""
+        problem = self.problem
+        similarity = np.empty(left.size, dtype=np.float32)
+        size = max(1, BLOCK_NUMBERS // max(1, 2 * int(np.prod(problem.shape))))
+        for first in range(0, left.size, size):
+            part = slice(first, first + size)
+            ends = np.concatenate([left[part], right[part]])
+            rows = predict_points(
+                FeaturesAsGiven(), problem.features, problem.shape, problem.items[ends]
+            )
+            n_pairs = len(rows) // 2
+            pairs = np.arange(n_pairs)
+            similarity[part] = pair_similarity(rows, pairs, pairs + n_pairs, self.metric)
+        return similarity
+
+    def embedder(self) -> NetworkEmbedder:
+        """Return the features as a map."""
+        return NetworkEmbedder(FeaturesAsGiven(), self.problem.shape, self.problem.device)
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturesCandidate:
+    """The features as given, all columns: the reference, which needs no learning."""
+
+    metric: Metric
+
+    @property
+    def name(self) -> str:
+        """In traces and reports."""
+        return f"features as given, {self.metric}"
+
+    def rounds(self, problem: Problem) -> Iterator[AsGivenRound]:
+        """Yield the one round there is."""
+        yield AsGivenRound(problem, self.metric)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearntRound:
+    """Where a map or network puts the items after a round."""
+
+    points: Points
+    targets: Points
+    metric: Metric
+    seconds: Seconds
+    embedder: Callable[[], Embedder]
+    losses: list[float]
+
+    def similarity(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> Points:
+        """Return the similarity of pairs of the problem's items."""
+        return pair_similarity(self.points, left, right, self.metric)
+
+
+def start_round(space: FeatureSpace, metric: Metric) -> LearntRound:
+    """Return the points of a space before anything is learnt."""
+
+    def build() -> NetworkEmbedder:
+        raise NotImplementedError("A start is only compared.")
+
+    return LearntRound(space.points, space.points, metric, {}, build, [])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RidgeCandidate:
+    """A ridge map around landmarks, regressed round by round to targets near where it is.
+
+    Attributes
+    ----------
+    space : FeatureSpace
+        What it starts from.
+    metric : {"euclidean", "dot"}
+        How its points are compared.
+    ridge_multiplier : float
+        Times the usual ridge.
+    n_rounds : int
+        How many it takes.
+    """
+
+    space: FeatureSpace
+    metric: Metric
+    ridge_multiplier: float = 1.0
+    n_rounds: int = N_ROUNDS
+
+    @property
+    def name(self) -> str:
+        """In traces and reports."""
+        n_directions = self.space.n_directions
+        return f"ridge map, {n_directions} directions, ridge × {self.ridge_multiplier:g}"
+
+    def rounds(self, problem: Problem) -> Iterator[LearntRound]:
+        """Yield the map after each round.
+
+        Z ← Z + H (T − Z), where T are targets near Z and H is ridge regression on the basis, with
+        Nesterov's momentum from round to round. The map is the regression of the sum of all T − Z.
+        """
+        basis, solver = self.space.basis, target_solver(problem, self.space.points)
+        points = torch.from_numpy(self.space.points).to(basis.values.device)
+        step = total_step = torch.zeros_like(problem.regressed(points))
+        last_points = points
+        n_flops = 2.0 * basis.values.numel() * points.shape[1]
+        began = time.perf_counter()
+        with threads_for(n_flops):
+            ridge = basis.regression(RIDGE * self.ridge_multiplier, problem.rows)
+        for _ in range(self.n_rounds):
+            ahead = points + MOMENTUM * (points - last_points)
+            from_points = ahead.cpu().numpy()
+            prepared = time.perf_counter()
+            targets = solver.near(from_points, problem.rng)
+            solved = time.perf_counter()
+            asked = torch.from_numpy(problem.regressed(targets - from_points)).to(points.device)
+            with threads_for(n_flops):
+                last_points, points = points, ahead + ridge.predict(asked)
+            step = MOMENTUM * step + asked
+            total_step = total_step + step
+            ended = time.perf_counter()
+            yield LearntRound(
+                points.cpu().numpy(),
+                targets,
+                self.metric,
+                {"targets": solved - prepared, "regression": prepared - began + ended - solved},
+                _map_embedder(self.space, ridge, total_step, problem),
+                [],
+            )
+            began = time.perf_counter()
+
+
+def _map_embedder(
+    space: FeatureSpace, ridge: RidgeRegression, outputs: torch.Tensor, problem: Problem
+) -> Callable[[], NetworkEmbedder]:
+    def build() -> NetworkEmbedder:
+        network = space.basis.as_map(ridge.weights(outputs)).to(problem.device).eval()
+        return NetworkEmbedder(network, problem.shape, problem.device)
+
+    return build
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EmbedderCandidate:
+    """The user's network or regressor, fitted once to targets near where a ridge map ends.
+
+    Attributes
+    ----------
+    embedder : TrainingConfig or scikit-learn regressor
+        What is fitted.
+    guide : RidgeCandidate
+        The map.
+    """
+
+    embedder: TrainingConfig | Any
+    guide: RidgeCandidate
+
+    @property
+    def name(self) -> str:
+        """In traces and reports."""
+        return "network" if isinstance(self.embedder, TrainingConfig) else "regressor"
+
+    @property
+    def metric(self) -> Metric:
+        """How its points are compared."""
+        return self.guide.metric
+
+    def rounds(self, problem: Problem) -> Iterator[LearntRound]:
+        """Yield the one round there is."""
+        seconds = {"targets": 0.0, "regression": 0.0}
+        for guide in self.guide.rounds(problem):
+            _add(seconds, guide.seconds)
+        began = time.perf_counter()
+        solver = target_solver(problem, self.guide.space.points)
+        targets = solver.near(guide.points, problem.rng)
+        standardised, mean, scale = standardise_targets(targets)
+        solved = time.perf_counter()
+        fitted = fit_embedder(
+            self.embedder,
+            problem.X,
+            problem.regressed(standardised),
+            problem.rng,
+            items=problem.regressed(problem.items),
+            output_scale=OutputScale(mean, scale),
+            callback=problem.callback,
+            checkpoint=problem.checkpoint,
+        )
+        points = fitted.embedder.predict(take_rows(problem.X, problem.items))
+        _add(seconds, {"targets": solved - began, "regression": fitted.seconds})
+        losses = [] if fitted.history is None else fitted.history.loss
+        yield LearntRound(points, targets, self.metric, seconds, lambda: fitted.embedder, losses)
+
+
+def _add(seconds: Seconds, more: Seconds) -> None:
+    for phase, spent in more.items():
+        seconds[phase] += spent

@@ -1,0 +1,92 @@
+"""Targets near points: phase 1 with the points that a map has reached as its prior.
+
+The joint objective 1/|Z| Σ_Z L(t_i, t_j, y_ij) + λ/2n Σ ‖t_i − g(x_i)‖² with g fixed: each target
+stays near where the map puts its item, and moves as far as its statements ask.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from twofold.evaluation import pair_similarity
+from twofold.feedback._problem import Points, Problem, Statements
+from twofold.relations import TripletRelation
+from twofold.targets import solve_targets
+
+PRIOR_WEIGHT = 1.0
+"""λ, times items a statement."""
+PAIR_MARGIN = 1.3
+"""In median distances, at the start, of what is stated to be different."""
+TRIPLET_MARGIN = 0.8
+"""In median squared distances of anchors and negatives, at any round."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetSolver:
+    """Solves for targets near points.
+
+    Attributes
+    ----------
+    statements : PairRelation or TripletRelation
+        Of pairs, both kinds have equal weight.
+    loss : {"contrastive", "dot"}
+        Of pairs.
+    margin : float
+        How far apart is far enough; of triplets, in median squared distances.
+    device : str
+        Where phase 1 runs.
+    """
+
+    statements: Statements
+    loss: str
+    margin: float
+    device: str
+
+    def near(self, points: Points, rng: np.random.Generator) -> Points:
+        """Return targets near `points`, shape (n_items, dim)."""
+        statements = self.statements
+        margin = self.margin
+        if isinstance(statements, TripletRelation):
+            # A fixed margin would be met by points that merely spread.
+            far = _distances(points, statements.anchor, statements.negative)
+            margin *= _median(far**2)
+        with warnings.catch_warnings():
+            # A round need not converge: the next one goes on.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return solve_targets(
+                statements,
+                points.shape[1],
+                loss=self.loss,  # type: ignore[arg-type]
+                margin=margin,
+                prior=points,
+                prior_weight=PRIOR_WEIGHT * statements.n_items / len(statements),
+                device=self.device,
+                random_state=rng,
+            ).points
+
+
+def target_solver(problem: Problem, start: Points) -> TargetSolver:
+    """Return the solver for a problem whose items start at some points."""
+    statements = problem.statements
+    if isinstance(statements, TripletRelation):
+        margin = TRIPLET_MARGIN * problem.margin
+        return TargetSolver(statements, problem.loss, margin, problem.device)
+    different = statements.similar <= 0.5
+    far = _distances(start, statements.left[different], statements.right[different])
+    margin = PAIR_MARGIN * problem.margin * _median(far)
+    return TargetSolver(statements.balanced(), problem.loss, margin, problem.device)
+
+
+def _distances(points: Points, left: NDArray[np.int64], right: NDArray[np.int64]) -> Points:
+    return -pair_similarity(points, left, right, "euclidean")
+
+
+def _median(distances: Points) -> float:
+    """Return the median, or 1 if all points coincide."""
+    median = float(np.median(distances)) if distances.size else 0.0
+    return median if median > 0 else 1.0

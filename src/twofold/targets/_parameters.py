@@ -1,0 +1,91 @@
+"""`Targets`: how phase 1 finds target vectors."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from sklearn.base import BaseEstimator
+
+from twofold._core.checks import check_choice, check_count, check_number
+
+Loss = Literal["auto", "contrastive", "dot"]
+Pairs = Literal["all", "sampled"]
+Grade = Literal["auto", "overlap", "jaccard"]
+Init = Literal["auto", "random"]
+Named = Literal["auto", "fml-c", "fml-dp"]
+
+
+class Targets(BaseEstimator):  # type: ignore[misc]
+    """How phase 1 finds a target vector for each item.
+
+    Parameters
+    ----------
+    loss : {"auto", "dot", "contrastive"}
+        What is minimised, and so how points are compared: by inner product or by distance. "auto"
+        is the inner product, and the distance with feedback.
+    pairs : {"all", "sampled"}
+        Of labels: the whole relation, exactly where it has an exact solution; or `n_similar` and
+        `n_dissimilar` partners an item, as in the paper.
+    n_similar, n_dissimilar : int
+        Partners an item that are sampled.
+    grade : {"auto", "overlap", "jaccard"}
+        How alike two items with several labels are: 1 if they share any, or the share of their
+        labels that they have in common. "auto" is "jaccard" for the whole relation with the inner
+        product, which was best in every trial, else "overlap", the paper's.
+    margin : float
+        How far apart the contrastive loss puts what is not alike; with feedback it multiplies the
+        usual distance of features.
+    init : {"auto", "random"}
+        Where statements' targets start: "auto" from the relation's coarse shape, "random" as in
+        the paper, with more patience, because that converges slowly.
+
+    Examples
+    --------
+    >>> Targets("contrastive", pairs="sampled")
+    Targets(loss='contrastive', pairs='sampled')
+    """
+
+    def __init__(
+        self,
+        loss: Loss = "auto",
+        *,
+        pairs: Pairs = "all",
+        n_similar: int = 10,
+        n_dissimilar: int = 10,
+        grade: Grade = "auto",
+        margin: float = 1.0,
+        init: Init = "auto",
+    ) -> None:
+        self.loss = loss
+        self.pairs = pairs
+        self.n_similar = n_similar
+        self.n_dissimilar = n_dissimilar
+        self.grade = grade
+        self.margin = margin
+        self.init = init
+
+
+def as_targets(targets: Named | Targets | Any) -> Targets:
+    """Return the parameters that a learner's `targets` stands for, checked."""
+    if isinstance(targets, Targets):
+        return _checked(targets)
+    if targets == "fml-c":
+        return Targets("contrastive", pairs="sampled", init="random")
+    if targets == "fml-dp":
+        return Targets("dot", pairs="sampled", init="random")
+    if targets != "auto":
+        raise ValueError(
+            f"targets must be 'auto', 'fml-c', 'fml-dp' or Targets(...), got {targets!r}."
+        )
+    return Targets()
+
+
+def _checked(targets: Targets) -> Targets:
+    check_choice("loss", targets.loss, get_args(Loss))
+    check_choice("pairs", targets.pairs, get_args(Pairs))
+    check_choice("grade", targets.grade, get_args(Grade))
+    check_choice("init", targets.init, get_args(Init))
+    check_count("n_similar", targets.n_similar, minimum=0)
+    check_count("n_dissimilar", targets.n_dissimilar, minimum=0)
+    check_number("margin", targets.margin, 0, strict=True)
+    return targets
