@@ -5,16 +5,19 @@ Phase 1 turns statements about pairs into a target vector for every item (`solve
 """
 
 from twofold._core.warnings import RelationWarning, TargetWarning
+from twofold.asking import Suggestions
 from twofold.baselines import SiameseLearner, TripletLearner
-from twofold.estimators import MetricLearner, PairMetricLearner, Suggestions, load
+from twofold.estimators import MetricLearner, PairMetricLearner, load
+from twofold.regression import Network
 from twofold.relations import LabelRelation, PairRelation, TripletRelation
-from twofold.targets import TargetSolution, solve_targets, standardise_targets
+from twofold.targets import Targets, TargetSolution, solve_targets, standardise_targets
 
 __version__ = "0.1.0"
 
 __all__ = [
     "LabelRelation",
     "MetricLearner",
+    "Network",
     "PairMetricLearner",
     "PairRelation",
     "RelationWarning",
@@ -22,6 +25,7 @@ __all__ = [
     "Suggestions",
     "TargetSolution",
     "TargetWarning",
+    "Targets",
     "TripletLearner",
     "TripletRelation",
     "__version__",

@@ -4,45 +4,47 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
-from torch import nn
 
 from twofold.estimators._inputs import Relation, as_relation, check_features
-from twofold.estimators._persistence import LEARNERS, save_model
+from twofold.estimators._model import Model, plain_parameters, save_model
 from twofold.evaluation import (
     Calibration,
+    Metric,
     Strategy,
     choose_threshold,
     pair_auroc,
     pair_similarity,
 )
-from twofold.regression import NetworkEmbedder, RegressorEmbedder, is_network
+from twofold.regression import NetworkEmbedder, RegressorEmbedder, as_numbers, is_network
 from twofold.relations import LabelRelation, PairRelation, TripletRelation
 
 SCORING_SEED = 0
 """Pairs that labels are scored on are the same every time, so that scores can be compared."""
+LEARNERS: dict[str, type[EmbeddingLearner]] = {}
+"""Learners by name: what a model may ask for."""
 
 
 class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A fitted embedding: points, similarities, a threshold, a score, a folder on disk.
 
-    A learner sets, in its `fit`, `embedder_`, `metric_` and `_mean` and `_scale`, which bring what
-    the embedder predicts back to the targets' own coordinates.
+    A learner sets, in its `fit`, `embedder_`, `metric_` and `n_components_`.
     """
 
     embedder: Any
-    dim_: int
+    device: str
+    n_components_: int
     input_shape_: tuple[int, ...]
     embedder_: NetworkEmbedder | RegressorEmbedder
-    metric_: Literal["euclidean", "dot"]
-    _mean: NDArray[np.float32]
-    _scale: float
+    metric_: Metric
+    threshold_: float
+    calibration_: Calibration
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -58,29 +60,23 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
         Returns
         -------
-        points : ndarray of float32, shape (n_items, dim)
+        points : ndarray of float32, shape (n_items, n_components_)
             To be compared by `metric_`.
         """
         check_is_fitted(self)
         X = check_features(self, X, reset=False)
-        return self._own_coordinates(self.embedder_.predict(X))
+        if isinstance(self.embedder_, NetworkEmbedder) and not is_network(self.embedder):
+            X = as_numbers(X)
+        return self._finish(self.embedder_.predict(X))
 
-    def _own_coordinates(self, predicted: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Bring what an embedder predicts to the targets' own coordinates."""
-        return predicted * np.float32(self._scale) + self._mean
-
-    def _embed_with(self, network: nn.Module, X: Any) -> NDArray[np.float32]:
-        """Embed by a network that is still being trained."""
-        X = check_features(self, X, reset=False)
-        device = next(network.parameters()).device
-        return self._own_coordinates(
-            NetworkEmbedder(network, self.input_shape_, str(device)).predict(X)
-        )
+    def _finish(self, points: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return an embedder's points as the embedding; a learner may normalise them."""
+        return points
 
     def pair_similarity(self, A: Any, B: Any) -> NDArray[np.float32]:
-        """Return how alike row k of `A` and row k of `B` are: −‖a − b‖, or a·b for dot products.
+        """Return how alike row k of `A` and row k of `B` are: −‖a − b‖, a·b or the cosine.
 
-        Large for the alike.
+        Large for the alike; `metric_` says which.
         """
         left, right = self.transform(A), self.transform(B)
         if len(left) != len(right):
@@ -93,7 +89,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return pair_similarity(both, rows, rows + len(left), self.metric_)
 
     def pair_distance(self, A: Any, B: Any) -> NDArray[np.float32]:
-        """Return how far apart row k of `A` and row k of `B` are: ‖a − b‖, or 1 − a·b.
+        """Return how far apart row k of `A` and row k of `B` are: ‖a − b‖, or 1 − their similarity.
 
         Small for the alike. 1 − a·b is about 0 for the alike and 1 for others, but no metric: it
         can be negative.
@@ -123,59 +119,45 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             far = pair_similarity(points, known.anchor, known.negative, self.metric_)
             return float(np.mean((near > far) + 0.5 * (near == far)))
         pairs = stated_pairs(known)
-        found = pair_similarity(points, pairs.left, pairs.right, self.metric_)
-        return pair_auroc(pairs.similar > 0.5, found)
+        similarity = pair_similarity(points, pairs.left, pairs.right, self.metric_)
+        return pair_auroc(pairs.similar > 0.5, similarity)
 
     def calibrate_threshold(
         self,
         X: Any,
-        relation: Relation | Any,
-        strategy: Strategy = "accuracy",
+        y: Any = None,
         *,
+        relation: Relation | None = None,
+        strategy: Strategy = "accuracy",
         min_rate: float | None = None,
         beta: float = 1.0,
-    ) -> Calibration:
+    ) -> Self:
         """Choose, on pairs that were held out, from which similarity on a pair is called alike.
+
+        What it reached is kept as `calibration_`, the threshold as `threshold_`.
 
         Parameters
         ----------
         X : n_items rows
-            Features of items that were not trained on.
-        relation : PairRelation, LabelRelation, classes or 0/1 indicator matrix
-            What is known of them. Of labels, 10 similar and 10 dissimilar partners an item are
-            taken.
-        strategy : {"accuracy", "f_beta", "max_tpr", "max_tnr"}
-            Most pairs right; best F-beta; highest true-positive rate with the true-negative rate
-            (1 minus the false-positive rate) at least `min_rate`; or the reverse.
-        min_rate : float, optional
-            In [0, 1]; needed by the last two.
-        beta : float
-            How many times as much recall counts as precision.
-
-        Returns
-        -------
-        Calibration
-            The threshold and what it reached; kept as `calibration_`, the threshold as
-            `threshold_`.
+            Features.
+        y : classes or 0/1 indicator matrix, n_items rows, optional
+            Alike is what shares a label.
+        relation : PairRelation or LabelRelation, optional
+            In place of `y`.
+        strategy, min_rate, beta
+            See `twofold.evaluation.choose_threshold`.
         """
         check_is_fitted(self)
-        given = isinstance(relation, Relation)
-        known = as_relation(
-            type(self).__name__,
-            X,
-            None if given else relation,
-            relation if given else None,
-            "overlap",
-        )
+        known = as_relation(type(self).__name__, X, y, relation, "overlap")
         if isinstance(known, TripletRelation):
             raise TypeError("A threshold needs pairs or labels; triplets only compare.")
         pairs = stated_pairs(known)
-        found = pair_similarity(self.transform(X), pairs.left, pairs.right, self.metric_)
+        similarity = pair_similarity(self.transform(X), pairs.left, pairs.right, self.metric_)
         self.calibration_ = choose_threshold(
-            pairs.similar > 0.5, found, strategy, min_rate=min_rate, beta=beta
+            pairs.similar > 0.5, similarity, strategy, min_rate=min_rate, beta=beta
         )
         self.threshold_ = self.calibration_.threshold
-        return self.calibration_
+        return self
 
     def predict_pairs(self, A: Any, B: Any) -> NDArray[np.bool_]:
         """Say of row k of `A` and row k of `B` whether they are alike, by the threshold."""
@@ -192,10 +174,42 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
         The folder holds `model.json` and `weights.safetensors`, or `embedder.skops` for a
         scikit-learn embedder. An older model of that name is replaced; any other folder is left
-        alone.
+        alone. A model that is opened again gives the same points within rounding.
         """
         check_is_fitted(self)
-        return save_model(self, folder)
+        return save_model(self.to_model(), folder)
+
+    def to_model(self) -> Model:
+        """Return what is saved of a fitted learner."""
+        names = getattr(self, "feature_names_in_", None)
+        fitted = {
+            "metric": self.metric_,
+            "n_components": self.n_components_,
+            "threshold": getattr(self, "threshold_", None),
+            "input_shape": list(getattr(self, "input_shape_", ())),
+            "n_features_in": getattr(self, "n_features_in_", None),
+            "feature_names_in": None if names is None else [str(name) for name in names],
+            "selection": None,
+        }
+        return Model(type(self).__name__, plain_parameters(self), self.embedder_, fitted)
+
+    def take_model(self, model: Model) -> Self:
+        """Become fitted as a model says."""
+        fitted = model.fitted
+        self.embedder_ = model.embedder
+        if isinstance(model.embedder, RegressorEmbedder) and "embedder" in self.get_params():
+            self.embedder = model.embedder.regressor
+        self.metric_, self.n_components_ = model.metric, fitted["n_components"]
+        is_network = isinstance(model.embedder, NetworkEmbedder)
+        shape = model.embedder.input_shape if is_network else fitted["input_shape"]
+        self.input_shape_ = tuple(shape)
+        if fitted["threshold"] is not None:
+            self.threshold_ = fitted["threshold"]
+        if fitted["n_features_in"] is not None:
+            self.n_features_in_ = fitted["n_features_in"]
+        if fitted["feature_names_in"] is not None:
+            self.feature_names_in_ = np.asarray(fitted["feature_names_in"], dtype=object)
+        return self
 
     def _forget_threshold(self) -> None:
         """A threshold belongs to the embedding it was chosen on."""
@@ -204,7 +218,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     @property
     def _n_features_out(self) -> int:
-        return self.dim_
+        return self.n_components_
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "embedder_")

@@ -1,168 +1,196 @@
-"""How a `MetricLearner` is fitted: targets once and regression to them, or both by turns."""
+"""How a plan is carried out: targets once and regression to them, or feedback."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twofold._core.checks import check_count, check_number
-from twofold.estimators._choice import HELD_OUT, Feedback
-from twofold.estimators._feedback import learn_by_feedback, refresh_by_feedback
 from twofold.estimators._inputs import Relation
-from twofold.estimators._later_statements import Stated
-from twofold.estimators._training_parameters import (
-    check_validation_fraction,
-    checkpoint_path,
-    progress_callback,
-    training_config,
+from twofold.estimators._plan import Plan, PlannedRegression
+from twofold.estimators._progress import Reporter
+from twofold.evaluation import Metric
+from twofold.feedback import Problem, Selection, pose_problem, select_candidate
+from twofold.regression import (
+    Callback,
+    FittedEmbedder,
+    NetworkEmbedder,
+    OutputScale,
+    Regression,
+    RegressorEmbedder,
+    TrainingConfig,
+    fit_embedder,
+    out_of_memory_sentence,
 )
-from twofold.regression import Epoch, Regression, fit_embedder, is_network
-from twofold.relations import LabelRelation
-from twofold.targets import standardise_targets
+from twofold.relations import LabelRelation, Statements
+from twofold.targets import TargetSolution, solve_targets, standardise_targets
 
-if TYPE_CHECKING:
-    from twofold.estimators._metric_learner import MetricLearner
+PAPER_START: dict[str, Any] = {"init": "random", "tol": 1e-5, "max_epochs": 1000}
+"""A random start converges slowly: with the usual tolerance it stops half-way."""
 
 
-def fit_once(learner: MetricLearner, X: Any, relation: Relation, rng: np.random.Generator) -> None:
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """What fitting came to: see `MetricLearner` for the attributes."""
+
+    embedder: NetworkEmbedder | RegressorEmbedder
+    targets: NDArray[np.float32]
+    metric: Metric
+    history: dict[str, Any]
+    timing: dict[str, float]
+    selection: Selection | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Watch:
+    """Who is told of progress, and where a training is kept."""
+
+    reporter: Reporter
+    callback: Callback | None = None
+    checkpoint: Path | None = None
+
+
+def fit_plan(plan: Plan, X: Any, relation: Relation, rng: np.random.Generator, watch: Watch) -> Fit:
+    """Fit an embedder to features and a relation over their rows."""
+    if not plan.uses_feedback:
+        return fit_once(plan, X, relation, rng, watch)
+    if isinstance(relation, LabelRelation):
+        relation = _sampled(plan, relation, rng)
+    problem = state_problem(plan, X, relation, rng, watch)
+    with out_of_memory_sentence(_batch_size(plan.embedder)):
+        selection = select_candidate(
+            problem,
+            n_components=plan.n_components,
+            n_rounds=plan.n_rounds,
+            validation_fraction=plan.validation_fraction,
+            embedder=plan.embedder,
+        )
+    return selected_fit(selection, problem)
+
+
+def state_problem(
+    plan: Plan, X: Any, relation: Statements, rng: np.random.Generator, watch: Watch
+) -> Problem:
+    """Return what feedback learns from."""
+    return pose_problem(
+        X,
+        relation,
+        loss=plan.loss,
+        margin=plan.targets.margin,
+        device=plan.device,
+        rng=rng,
+        callback=watch.callback,
+        checkpoint=watch.checkpoint,
+        report=watch.reporter,
+    )
+
+
+def selected_fit(selection: Selection, problem: Problem) -> Fit:
+    """Return a selection as the fit of a learner, with targets for all rows of features."""
+    n_rows, dim = problem.features.n_items, selection.targets.shape[1]
+    targets = np.full((n_rows, dim), np.nan, dtype=np.float32)
+    targets[problem.items] = selection.targets
+    history = {
+        "regression": selection.losses,
+        "feedback": {
+            "candidate": selection.candidate,
+            "round": selection.n_rounds,
+            "validation": selection.scores,
+            "expected": selection.expected,
+            "reference": selection.reference,
+        },
+    }
+    return Fit(selection.embedder, targets, selection.metric, history, selection.seconds, selection)
+
+
+def fit_once(plan: Plan, X: Any, relation: Relation, rng: np.random.Generator, watch: Watch) -> Fit:
     """Solve the targets, then regress to them."""
-    learner._feedback = None
-    config = training_config(learner, relation)
-    learner.dim_ = learner._choose_dim(relation)
-    learner.metric_ = learner._metric(relation)
-    solution, linked = learner._place(relation, learner.dim_, config.device, rng)
-    targets, learner._mean, learner._scale = standardise_targets(solution.points[linked])
+    solution, linked = place_targets(plan, relation, rng, watch.reporter)
+    targets, mean, scale = standardise_targets(solution.points[linked])
+    watch.reporter(f"regression of {len(targets)} items to targets of {targets.shape[1]}")
     fitted = fit_embedder(
-        learner.embedder,
+        plan.embedder,
         X,
         targets,
-        config,
         rng,
         items=np.flatnonzero(linked),
-        regression=_regression(learner, relation, targets),
-        validation_fraction=check_validation_fraction(learner.validation_fraction),
-        flips=learner.flips,
-        callback=progress_callback(learner, learner._embed_with),
-        checkpoint=checkpoint_path(learner),
+        output_scale=OutputScale(mean, scale),
+        regression=_possible_regression(plan.regression, targets),
+        validation_fraction=plan.validation_fraction,
+        callback=watch.callback,
+        checkpoint=watch.checkpoint,
     )
-    learner.embedder_ = fitted.embedder
-    learner.targets_ = np.where(linked[:, None], solution.points, np.float32(np.nan))
-    learner.timing_ = {"targets": solution.seconds, "regression": fitted.seconds}
-    learner.history_ = {"targets": solution.history.tolist()}
+    return regressed_fit(plan, solution, linked, fitted)
+
+
+def regressed_fit(
+    plan: Plan,
+    solution: TargetSolution,
+    linked: NDArray[np.bool_],
+    fitted: FittedEmbedder,
+) -> Fit:
+    """Return solved targets and what was regressed to them as the fit of a learner."""
+    history: dict[str, Any] = {"targets": solution.history.tolist()}
     if fitted.history is not None:
-        learner.history_ |= {
+        history |= {
             "regression": fitted.history.loss,
             "validation": fitted.history.validation_loss,
             "best_epoch": fitted.history.best_epoch,
         }
-
-
-def fit_by_feedback(
-    learner: MetricLearner, X: Any, relation: Relation, rng: np.random.Generator
-) -> None:
-    """Have the targets follow what is learnt, by turns."""
-    _refuse_with_feedback(learner)
-    if isinstance(relation, LabelRelation):
-        relation = relation.sample_pairs(learner.n_similar, learner.n_dissimilar, random_state=rng)
-    config = training_config(learner, relation, by_feedback=True)
-    learner.metric_ = learner._metric(relation, by_feedback=True)
-    learner._mean, learner._scale = np.zeros(1, dtype=np.float32), 1.0  # for callbacks
-    found = learn_by_feedback(
-        learner.embedder,
-        X,
-        relation,
-        None if learner.dim == "auto" else check_count("dim", learner.dim),
-        config,
-        rng,
-        loss=learner._pair_loss(by_feedback=True),
-        margin=check_number("margin", learner.margin, 0, strict=True),
-        n_rounds=None if learner.feedback == "auto" else learner.feedback,
-        held_out=check_validation_fraction(learner.validation_fraction) or HELD_OUT,
-        flips=learner.flips,
-        callback=progress_callback(learner, learner._embed_with),
-    )
-    keep_feedback(learner, found)
-
-
-def relearn_by_feedback(
-    learner: MetricLearner,
-    before: Feedback,
-    X: Any,
-    relation: Stated,
-    rng: np.random.Generator,
-    callback: Callable[[Epoch], Any] | None = None,
-) -> Feedback:
-    """Return what is learnt the way that was chosen before; the learner stays as it is."""
-    return refresh_by_feedback(
-        before,
-        learner.embedder,
-        X,
-        relation,
-        training_config(learner, relation, by_feedback=True),
-        rng,
-        loss=learner._pair_loss(by_feedback=True),
-        margin=check_number("margin", learner.margin, 0, strict=True),
-        flips=learner.flips,
-        callback=callback,
+    return Fit(
+        fitted.embedder,
+        np.where(linked[:, None], solution.points, np.float32(np.nan)),
+        plan.metric,
+        history,
+        {"targets": solution.seconds, "regression": fitted.seconds},
     )
 
 
-def keep_feedback(learner: MetricLearner, found: Feedback) -> None:
-    """Make what was learnt the learner's own."""
-    learner._feedback = found
-    learner.dim_ = found.targets.shape[1]
-    learner._mean, learner._scale = np.zeros(learner.dim_, dtype=np.float32), 1.0
-    learner.embedder_ = found.learnt.embedder
-    learner.targets_ = found.targets
-    learner.timing_ = found.seconds
-    learner.history_ = {
-        "regression": found.learnt.losses,
-        "feedback": {
-            "way": found.chosen.way,
-            "round": found.chosen.n_rounds,
-            "judged": found.judged,
-        },
-    }
+def place_targets(
+    plan: Plan, relation: Relation, rng: np.random.Generator, reporter: Reporter
+) -> tuple[TargetSolution, NDArray[np.bool_]]:
+    """Solve phase 1; say which items are in some statement, so that they have a target."""
+    if isinstance(relation, LabelRelation) and plan.targets.pairs == "sampled":
+        relation = _sampled(plan, relation, rng)
+    is_random = plan.targets.init == "random" and not isinstance(relation, LabelRelation)
+    assert plan.n_components is not None
+    reporter(f"targets of {relation.n_items} items")
+    solution = solve_targets(
+        relation,
+        plan.n_components,
+        loss=plan.loss,
+        margin=plan.targets.margin,
+        device=plan.device,
+        random_state=rng,
+        callback=reporter.on_targets,
+        **(PAPER_START if is_random else {}),
+    )
+    linked = relation.known if isinstance(relation, LabelRelation) else relation.linked
+    return solution, linked
 
 
-def _regression(
-    learner: MetricLearner, relation: Relation, targets: NDArray[np.float32]
-) -> Regression:
-    """Return how the targets are learnt, if they can be learnt that way."""
-    if learner.regression == "squared":
+def _sampled(plan: Plan, relation: LabelRelation, rng: np.random.Generator) -> Statements:
+    n_similar, n_dissimilar = plan.targets.n_similar, plan.targets.n_dissimilar
+    return relation.sample_pairs(n_similar, n_dissimilar, random_state=rng)
+
+
+def _possible_regression(regression: PlannedRegression, targets: NDArray[np.float32]) -> Regression:
+    """Return the regression that was planned, as far as the targets allow it."""
+    if regression == "squared":
         return "squared"
-    is_classes = isinstance(relation, LabelRelation) and relation.is_partition
-    if learner.regression == "auto" and not (
-        is_classes and learner.pairs == "all" and is_network(learner.embedder)
-    ):
-        return "squared"
-    if not is_network(learner.embedder):
-        raise TypeError(
-            "regression='likelihood' trains a network; "
-            f"{type(learner.embedder).__name__} has its own loss: set regression='squared'."
-        )
     n_values = len(np.unique(targets, axis=0))
     if n_values <= len(targets) / 2:
         return "likelihood"
-    if learner.regression == "auto":  # fewer dimensions than classes: each item has its own
+    if regression == "likelihood if shared":  # fewer components than classes: each has its own
         return "squared"
     raise ValueError(
-        f"regression='likelihood' needs targets that items share, but {len(targets)} items "
-        f"have {n_values} different ones: set regression='squared'."
+        f"loss='likelihood' needs targets that items share, but {len(targets)} items have "
+        f"{n_values} different ones: set loss='squared'."
     )
 
 
-def _refuse_with_feedback(learner: MetricLearner) -> None:
-    if learner.checkpoint is not None:
-        raise ValueError(
-            "checkpoint keeps a training whose targets stay where they are; with feedback they "
-            "move. Leave checkpoint out, or set feedback=0."
-        )
-    if learner.regression == "likelihood":
-        raise ValueError(
-            "regression='likelihood' needs targets that items share; with feedback each has "
-            "its own. Set regression='auto', or feedback=0."
-        )
+def _batch_size(embedder: Any) -> int:
+    return embedder.batch_size if isinstance(embedder, TrainingConfig) else 1

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold._core.checks import check_number
 from twofold._core.random import RandomState
-from twofold.estimators._metric_learner import Loss, MetricLearner
+from twofold.estimators._metric_learner import MetricLearner
 from twofold.evaluation import Strategy, choose_threshold, pair_auroc
-from twofold.regression import Epoch
 from twofold.relations import PairRelation
+from twofold.targets import Named, Targets
 
 
 class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -28,10 +28,9 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     Parameters
     ----------
-    dim, loss, margin, embedder, feedback, max_epochs, batch_size, learning_rate, weight_decay, \
-dropout, validation_fraction, flips, device, random_state, verbose, callback
-        As for `MetricLearner`; the loss is contrastive by default, so that distances are those of
-        a metric.
+    n_components, targets, embedder, feedback, validation_fraction, device, random_state, verbose
+        As for `MetricLearner`; by default targets have the contrastive loss, so that distances are
+        those of a metric.
     preprocessor : array_like, shape (n_items, n_features), or callable, optional
         With it pairs may hold item numbers, shape (n_pairs, 2): rows of the array, or what the
         callable turns into rows.
@@ -44,7 +43,7 @@ dropout, validation_fraction, flips, device, random_state, verbose, callback
     Examples
     --------
     >>> pairs = [[[1.0], [1.1]], [[1.0], [5.0]], [[5.0], [5.2]], [[1.1], [5.2]]]
-    >>> learner = PairMetricLearner(dim=2, feedback=0, random_state=0)
+    >>> learner = PairMetricLearner(2, feedback=0, random_state=0)
     >>> learner = learner.fit(pairs, [1, -1, 1, -1])
     >>> learner.pair_distance(pairs).shape
     (4,)
@@ -52,41 +51,25 @@ dropout, validation_fraction, flips, device, random_state, verbose, callback
 
     def __init__(
         self,
-        dim: int | Literal["auto"] = "auto",
+        n_components: int | Literal["auto"] = "auto",
         *,
-        loss: Loss = "contrastive",
-        margin: float = 1.0,
-        embedder: Any = "mlp",
+        targets: Named | Targets = "auto",
+        embedder: Any = "auto",
         feedback: Literal["auto"] | int = "auto",
-        max_epochs: int = 30,
-        batch_size: int = 64,
-        learning_rate: float = 2e-3,
-        weight_decay: float | Literal["auto"] = "auto",
-        dropout: float | Literal["auto"] = "auto",
-        validation_fraction: float = 0.0,
-        flips: bool = False,
+        validation_fraction: float | Literal["auto"] = "auto",
         device: str = "auto",
         random_state: RandomState = None,
         verbose: bool = False,
-        callback: Callable[[Epoch], Any] | None = None,
         preprocessor: Any = None,
     ) -> None:
-        self.dim = dim
-        self.loss = loss
-        self.margin = margin
+        self.n_components = n_components
+        self.targets = targets
         self.embedder = embedder
         self.feedback = feedback
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.dropout = dropout
         self.validation_fraction = validation_fraction
-        self.flips = flips
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
-        self.callback = callback
         self.preprocessor = preprocessor
 
     def fit(
@@ -111,6 +94,8 @@ dropout, validation_fraction, flips, device, random_state, verbose, callback
         relation = PairRelation(left, right, alike.astype(np.float32), len(items))
         parameters = self.get_params(deep=False)
         del parameters["preprocessor"]
+        if isinstance(self.targets, str) and self.targets == "auto":
+            parameters["targets"] = Targets("contrastive")
         self.learner_ = MetricLearner(**parameters).fit(
             items.reshape(-1, *table.shape[2:]), relation=relation
         )
@@ -118,7 +103,7 @@ dropout, validation_fraction, flips, device, random_state, verbose, callback
         return self.calibrate_threshold(pairs, y, **dict(calibration_params or {}))
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the embedding of feature vectors, shape (n_items, dim)."""
+        """Return the embedding of feature vectors, shape (n_items, n_components)."""
         check_is_fitted(self)
         return self.learner_.transform(X)
 
@@ -205,7 +190,7 @@ dropout, validation_fraction, flips, device, random_state, verbose, callback
 
     @property
     def _n_features_out(self) -> int:
-        return self.learner_.dim_
+        return self.learner_.n_components_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

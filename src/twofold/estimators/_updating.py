@@ -1,106 +1,145 @@
-"""How a `MetricLearner` goes on from where it is when statements come later."""
+"""How a fit goes on when statements, and items, arrive later; or without some of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from twofold._core.random import as_generator
-from twofold.estimators._fitting import keep_feedback, relearn_by_feedback
-from twofold.estimators._inputs import check_features, refuse_one_sided
-from twofold.estimators._later_statements import (
-    Stated,
-    append_rows,
-    check_same_kind,
-    merge_statements,
+from twofold.estimators._fitting import (
+    Fit,
+    Watch,
+    fit_once,
+    fit_plan,
+    regressed_fit,
+    selected_fit,
+    state_problem,
 )
-from twofold.estimators._training_parameters import progress_callback, training_config
-from twofold.regression import NetworkEmbedder, fit_embedder, n_rows, refresh_embedder
-from twofold.relations import LabelRelation
-from twofold.targets import solve_targets
+from twofold.estimators._plan import Plan
+from twofold.estimators._progress import Reporter
+from twofold.estimators._training_data import TrainingData
+from twofold.feedback import Selection, refit
+from twofold.regression import (
+    Embedder,
+    FittedEmbedder,
+    NetworkEmbedder,
+    OutputScale,
+    TrainingConfig,
+    as_numbers,
+    fit_embedder,
+    refresh_embedder,
+)
+from twofold.relations import PairRelation
+from twofold.targets import solve_targets, standardise_targets
 
-if TYPE_CHECKING:
-    from twofold.estimators._metric_learner import MetricLearner
-
-REFRESHING_SHARE, REFRESHING_RATE = 0.1, 0.3
-"""Of the epochs and the learning rate, when statements come later and the targets do not follow
-what is learnt."""
-
-
-def remembered(learner: MetricLearner, action: str) -> tuple[Any, Stated]:
-    """Return what was learnt from: features and statements; `action` is who asks for them."""
-    X, known = getattr(learner, "_learnt_from", (None, None))
-    if known is None:
-        raise ValueError(
-            f"This model was opened from a file, which holds no training items: {action} goes on "
-            "from a fit in this process."
-        )
-    if isinstance(known, LabelRelation):
-        raise TypeError(
-            f"{action} goes on from statements; this model was fitted to labels, which state all "
-            "pairs at once. For more labels call fit with all of them."
-        )
-    return X, known
+SHARE_OF_EPOCHS, SHARE_OF_RATE = 0.1, 0.3
+"""Of the epochs and the learning rate, for a network that goes on from what it has learnt."""
 
 
-def update_learner(
-    learner: MetricLearner, relation: Stated | None, X_new: Any, withdrawn: ArrayLike | None
-) -> None:
-    """Take in what arrives later: see `MetricLearner.update`."""
-    X, known = remembered(learner, "update")
-    if relation is None and withdrawn is None:
-        raise ValueError("There is nothing to update: pass relation, withdrawn, or both.")
-    if X_new is not None:
-        check_same_kind(X, X_new)
-        X = append_rows(X, check_features(learner, X_new, reset=False))
-    known = merge_statements(known, relation, withdrawn, n_rows(X))
-    refuse_one_sided(known)
-    rng = as_generator(learner.random_state)
-    before = learner._feedback
-    learner._forget_threshold()
-    if before is None:
-        _refresh_once(learner, X, known, rng)
-    else:
-        told = progress_callback(learner, learner._embed_with)
-        keep_feedback(learner, relearn_by_feedback(learner, before, X, known, rng, told))
-    learner._learnt_from = (X, known)
+def update_fit(
+    plan: Plan,
+    embedder: Embedder,
+    selection: Selection | None,
+    data: TrainingData,
+    rng: np.random.Generator,
+    watch: Watch,
+) -> Fit:
+    """Go on from a fit with other statements, or more items.
+
+    Ridge maps and regressors are fitted again; candidates are compared again once statements have
+    become half as many more, or where the features were kept as given. A network goes on for a few
+    epochs.
+    """
+    if selection is None or selection.candidate == "network":
+        return _go_on(plan, embedder, selection, data, rng, watch)
+    if selection.is_outgrown_by(len(data.relation)):
+        return fit_plan(plan, data.X, data.relation, rng, watch)
+    problem = state_problem(plan, data.X, data.relation, rng, watch)
+    return selected_fit(refit(problem, selection, plan.embedder), problem)
 
 
-def _refresh_once(
-    learner: MetricLearner, X: Any, relation: Stated, rng: np.random.Generator
-) -> None:
+def refit_without(
+    plan: Plan, selection: Selection | None, data: TrainingData, rng: np.random.Generator
+) -> Callable[[PairRelation], NDArray[np.float32]] | None:
+    """Return what fits the same candidate to some of the statements, and embeds all rows.
+
+    None if the features were kept as given: they learnt from no statement.
+    """
+    if selection is not None and selection.candidate == "features as given":
+        return None
+    watch = Watch(Reporter(verbose=False))
+
+    def points(kept: PairRelation) -> NDArray[np.float32]:
+        if selection is None:
+            embedder = fit_once(plan, data.X, kept, rng, watch).embedder
+        else:
+            problem = state_problem(plan, data.X, kept, rng, watch)
+            embedder = refit(problem, selection, plan.embedder).embedder
+        is_network = isinstance(embedder, NetworkEmbedder)
+        return embedder.predict(as_numbers(data.X) if is_network else data.X)
+
+    return points
+
+
+def _go_on(
+    plan: Plan,
+    embedder: Embedder,
+    selection: Selection | None,
+    data: TrainingData,
+    rng: np.random.Generator,
+    watch: Watch,
+) -> Fit:
     """Solve the targets from where they are, and go on with the regression to them."""
-    config = training_config(learner, relation)
-    first = learner.transform(X)
-    was_linked = np.flatnonzero(np.isfinite(learner.targets_[:, 0]))
-    first[was_linked] = learner.targets_[was_linked]
+    start = embedder.predict(data.X)
+    was_linked = np.flatnonzero(np.isfinite(data.targets[:, 0]))
+    start[was_linked] = data.targets[was_linked]
+    statements, linked = data.relation, data.relation.linked
+    follows: dict[str, Any] = {"margin": plan.targets.margin}
+    if selection is not None:  # targets stay near where the features put them
+        spread = float(np.sqrt(2 * start[linked].var(axis=0).sum())) or 1.0
+        weight = statements.n_items / len(statements)
+        follows = {"margin": spread, "prior": start, "prior_weight": weight}
     solution = solve_targets(
-        relation,
-        learner.dim_,
-        loss=learner._pair_loss(),
-        margin=learner.margin,
-        init=first,
-        device=config.device,
+        statements,
+        start.shape[1],
+        loss=plan.loss,
+        init=start,
+        device=plan.device,
         random_state=rng,
+        callback=watch.reporter.on_targets,
+        **follows,
     )
-    linked = relation.linked
-    targets = (solution.points[linked] - learner._mean) / np.float32(learner._scale)
-    n_epochs = max(1, round(REFRESHING_SHARE * config.max_epochs))
-    short = replace(
-        config, max_epochs=n_epochs, learning_rate=REFRESHING_RATE * config.learning_rate
+    fitted = _regress(plan, embedder, data, solution.points[linked], rng, watch)
+    fit = regressed_fit(plan, solution, linked, fitted)
+    return replace(fit, selection=selection)
+
+
+def _regress(
+    plan: Plan,
+    embedder: Embedder,
+    data: TrainingData,
+    points: NDArray[np.float32],
+    rng: np.random.Generator,
+    watch: Watch,
+) -> FittedEmbedder:
+    """Have a network go on for a few epochs, or fit a regressor again."""
+    items = np.flatnonzero(data.relation.linked)
+    config = plan.embedder
+    if isinstance(embedder, NetworkEmbedder) and isinstance(config, TrainingConfig):
+        scale = embedder.output_scale or OutputScale(np.zeros(1, dtype=np.float32), 1.0)
+        short = replace(
+            config,
+            max_epochs=max(1, round(SHARE_OF_EPOCHS * config.max_epochs)),
+            learning_rate=SHARE_OF_RATE * config.learning_rate,
+        )
+        targets = (points - scale.mean) / np.float32(scale.scale)
+        return refresh_embedder(
+            embedder, data.X, targets, short, rng, items=items, callback=watch.callback
+        )
+    targets, mean, scale_ = standardise_targets(points)
+    return fit_embedder(
+        plan.embedder, data.X, targets, rng, items=items, output_scale=OutputScale(mean, scale_)
     )
-    common: dict[str, Any] = {
-        "items": np.flatnonzero(linked),
-        "flips": learner.flips,
-        "callback": progress_callback(learner, learner._embed_with),
-    }
-    if isinstance(learner.embedder_, NetworkEmbedder):
-        fitted = refresh_embedder(learner.embedder_, X, targets, short, rng, **common)
-    else:
-        fitted = fit_embedder(learner.embedder, X, targets, config, rng, **common)
-    learner.embedder_ = fitted.embedder
-    learner.targets_ = np.where(linked[:, None], solution.points, np.float32(np.nan))
-    learner.timing_ = {"targets": solution.seconds, "regression": fitted.seconds}

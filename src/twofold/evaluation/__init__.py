@@ -3,24 +3,26 @@
 from twofold.evaluation._knn import knn_accuracy, knn_jaccard
 from twofold.evaluation._pairs import pair_auroc, pair_similarity
 from twofold.evaluation._points import Metric
+from twofold.evaluation._ranks import Ranks, gain_error, pair_ranks, rank_error
 from twofold.evaluation._retrieval import RetrievalScores, retrieval_scores
 from twofold.evaluation._thresholds import Calibration, Strategy, choose_threshold
 from twofold.evaluation._verification import VerificationScores, verification_scores
 
-NeighbourMetric = Metric  # the former name, until its last users are gone
-
 __all__ = [
     "Calibration",
     "Metric",
-    "NeighbourMetric",
+    "Ranks",
     "RetrievalScores",
     "Strategy",
     "VerificationScores",
     "choose_threshold",
+    "gain_error",
     "knn_accuracy",
     "knn_jaccard",
     "pair_auroc",
+    "pair_ranks",
     "pair_similarity",
+    "rank_error",
     "retrieval_scores",
     "verification_scores",
 ]

@@ -6,31 +6,19 @@ regressor is fitted once, to where the map ends. A problem and feature spaces ma
 each yields rounds, a validation trace scores them, and a selection is what is returned.
 """
 
-from twofold.feedback._candidate import Candidate, Embedder, Round
+from twofold.feedback._candidate import Candidate, Round
 from twofold.feedback._feature_space import FeatureSpace
-from twofold.feedback._problem import Metric, Points, Problem, Statements, pose_problem
+from twofold.feedback._problem import Problem, pose_problem
 from twofold.feedback._selection import Selection, refit, select_candidate
-from twofold.feedback._validation import (
-    Fold,
-    ValidationTrace,
-    hold_out_items,
-    hold_out_statements,
-)
+from twofold.feedback._validation import ValidationTrace
 
 __all__ = [
     "Candidate",
-    "Embedder",
     "FeatureSpace",
-    "Fold",
-    "Metric",
-    "Points",
     "Problem",
     "Round",
     "Selection",
-    "Statements",
     "ValidationTrace",
-    "hold_out_items",
-    "hold_out_statements",
     "pose_problem",
     "refit",
     "select_candidate",

@@ -15,16 +15,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from twofold.evaluation import pair_similarity
+from twofold.evaluation import Metric, pair_similarity
 from twofold.feedback._feature_space import FeatureSpace
-from twofold.feedback._problem import Metric, Points, Problem
+from twofold.feedback._problem import Points, Problem
 from twofold.feedback._target_solver import target_solver
 from twofold.regression import (
     RIDGE,
+    Embedder,
     FeaturesAsGiven,
     NetworkEmbedder,
     OutputScale,
-    RegressorEmbedder,
+    RidgeBasis,
     RidgeRegression,
     TrainingConfig,
     fit_embedder,
@@ -39,7 +40,6 @@ MOMENTUM = 0.9
 BLOCK_NUMBERS = 2**24
 """Features that are read at a time to compare them as given."""
 
-Embedder = NetworkEmbedder | RegressorEmbedder
 Seconds = dict[str, float]
 
 
@@ -199,14 +199,17 @@ class RidgeCandidate:
         Z ← Z + H (T − Z), where T are targets near Z and H is ridge regression on the basis, with
         Nesterov's momentum from round to round. The map is the regression of the sum of all T − Z.
         """
-        basis, solver = self.space.basis, target_solver(problem, self.space.points)
-        points = torch.from_numpy(self.space.points).to(basis.values.device)
-        step = total_step = torch.zeros_like(problem.regressed(points))
-        last_points = points
-        n_flops = 2.0 * basis.values.numel() * points.shape[1]
+        basis = self.space.basis
+        # One count of threads for all rounds: changing it costs more than a small product.
+        with threads_for(2.0 * basis.values.numel() * self.space.n_directions):
+            yield from self._rounds(problem, basis)
+
+    def _rounds(self, problem: Problem, basis: RidgeBasis) -> Iterator[LearntRound]:
         began = time.perf_counter()
-        with threads_for(n_flops):
-            ridge = basis.regression(RIDGE * self.ridge_multiplier, problem.rows)
+        solver = target_solver(problem, self.space.points)
+        ridge = basis.regression(RIDGE * self.ridge_multiplier, problem.rows)
+        points = last_points = torch.from_numpy(self.space.points).to(basis.values.device)
+        step = total_step = torch.zeros_like(problem.regressed(points))
         for _ in range(self.n_rounds):
             ahead = points + MOMENTUM * (points - last_points)
             from_points = ahead.cpu().numpy()
@@ -214,8 +217,7 @@ class RidgeCandidate:
             targets = solver.near(from_points, problem.rng)
             solved = time.perf_counter()
             asked = torch.from_numpy(problem.regressed(targets - from_points)).to(points.device)
-            with threads_for(n_flops):
-                last_points, points = points, ahead + ridge.predict(asked)
+            last_points, points = points, ahead + ridge.predict(asked)
             step = MOMENTUM * step + asked
             total_step = total_step + step
             ended = time.perf_counter()

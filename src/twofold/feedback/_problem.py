@@ -10,13 +10,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold.evaluation import Metric
 from twofold.regression import Callback, Features, as_numbers, item_shape, open_features
-from twofold.relations import PairRelation, TripletRelation
+from twofold.relations import PairRelation, Statements
 
-Statements = PairRelation | TripletRelation
 Points = NDArray[np.float32]
 Loss = Literal["contrastive", "dot"]
-Metric = Literal["euclidean", "dot", "cosine"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

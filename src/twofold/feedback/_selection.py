@@ -1,59 +1,36 @@
-"""Selection: candidates race over folds; the best, if it beats the features, is refitted."""
+"""Selection: what validation prefers, if it beats the features, refitted on everything."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from twofold._core.warnings import RelationWarning, warn_user
+from twofold.evaluation import Metric, gain_error
 from twofold.feedback._candidate import (
     N_ROUNDS,
     Candidate,
-    Embedder,
     EmbedderCandidate,
     FeaturesCandidate,
     RidgeCandidate,
-    Round,
     start_round,
 )
 from twofold.feedback._feature_space import directions_to_try, feature_space
-from twofold.feedback._problem import Metric, Points, Problem
-from twofold.feedback._validation import (
-    MOST_FOLDS,
-    MOST_HELD_OUT,
-    PRECISION,
-    Fold,
-    Ranks,
-    ValidationTrace,
-    gain_error,
-    hold_out_items,
-    hold_out_statements,
-    n_rarer,
-    ranks,
-    score_error,
-    similarities,
-)
-from twofold.regression import TrainingConfig
+from twofold.feedback._problem import Points, Problem
+from twofold.feedback._race import ERRORS_TO_DROP, Race, with_rounds
+from twofold.feedback._validation import ranks_of
+from twofold.regression import Embedder
 
 RIDGE_MULTIPLIERS = (1.0, 30.0)
 """The second for statements that are hardly more than chance: what few items have in common is
 then not learnt."""
-ERRORS_OF_EQUALS = 1.0
-"""Standard errors within which scores count as equal: then the features as given are kept, the
-first candidate and the latest round are taken."""
-ERRORS_TO_DROP = 2.0
-"""Standard errors below the best at which a candidate leaves the race, and below the best start at
-which a feature space does not enter it."""
 OUTGROWN = 1.5
 """Times the statements of the last selection: with so many, candidates are compared again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """What was selected, refitted on everything, and what it expects on new pairs.
+    """What was selected, refitted on everything, and what it expects on new statements.
 
     Attributes
     ----------
@@ -61,25 +38,19 @@ class Selection:
         "features as given", "ridge map", "network" or "regressor".
     metric : {"euclidean", "dot", "cosine"}
         How points are compared.
-    n_directions : int
-        Of the feature space; 0 for the features as given.
-    unit : bool
-        Whether rows of features are brought to length 1 first.
-    ridge_multiplier : float
+    n_directions, unit : int, bool
+        Of the feature space, and whether rows are brought to length 1 first.
+    ridge_multiplier, n_rounds : float, int
         Of the ridge map, or of the one that guides a network or regressor.
-    n_rounds : int
-        Of that map.
     expected : dict or None
         AUROC, or of triplets the share in order, to expect on statements about "new items" and
         about "known items"; None without validation.
     reference : float or None
         What the features as given score on new items.
-    n_statements : int
-        When candidates were compared.
-    n_validated : int
-        Statements that they were compared on.
+    n_statements, n_validated : int
+        Statements when candidates were compared, and those that they were compared on.
     scores : dict
-        Of each candidate, by its name, the score of every round.
+        Of each candidate, by its name, the score of every round in validation.
     seconds : dict
         "targets" and "regression", everything that was tried included.
     embedder : NetworkEmbedder or RegressorEmbedder
@@ -118,7 +89,7 @@ def select_candidate(
     n_components: int | None = None,
     n_rounds: int | None = None,
     validation_fraction: float = 0.2,
-    embedder: TrainingConfig | Any | None = None,
+    embedder: Any | None = None,
 ) -> Selection:
     """Compare candidates on statements held out, and refit the best on all.
 
@@ -136,10 +107,29 @@ def select_candidate(
     embedder : TrainingConfig or scikit-learn regressor, optional
         The user's own, a candidate beside ridge maps.
     """
-    contest = _Contest(problem, n_components, n_rounds or N_ROUNDS, embedder)
+    reference = _reference(problem)
+    race = Race(problem, reference, validation_fraction)
+    maps = _ridge_maps(problem, reference, n_components, n_rounds or N_ROUNDS)
     if not validation_fraction:
-        return contest.refit(contest.first_candidate(), contest.n_rounds)
-    return contest.run(validation_fraction)
+        guide = maps[0]
+        own = guide if embedder is None else EmbedderCandidate(embedder, guide)
+        return _refit(problem, race, own, guide.n_rounds)
+    race.run([*maps])
+    if not race.folds:
+        why = f"{len(problem.statements)} statement(s) are too few to learn from and to validate on"
+        return _keep_features(problem, race, reference, why, n_components)
+    if embedder is not None:
+        best, best_round = race.best()
+        guide = next(one for one in maps if one is best)
+        race.enter(EmbedderCandidate(embedder, replace(guide, n_rounds=best_round)))
+    if race.beats_features():
+        return _refit(problem, race, *race.best())
+    n_validated = sum(len(fold.held_out) for fold in race.folds)
+    why = (
+        f"Nothing learnt orders the {n_validated} statements held out clearly better than the "
+        f"features do ({race.features_score:.4f})"
+    )
+    return _keep_features(problem, race, reference, why, n_components)
 
 
 def refit(problem: Problem, selection: Selection, embedder: Any | None = None) -> Selection:
@@ -154,275 +144,85 @@ def refit(problem: Problem, selection: Selection, embedder: Any | None = None) -
     embedder : TrainingConfig or scikit-learn regressor, optional
         The user's own, if it is what was selected.
     """
-    contest = _Contest(problem, selection.n_directions, selection.n_rounds, embedder)
     candidate: Candidate = FeaturesCandidate(selection.metric)
+    race = Race(problem, FeaturesCandidate(selection.metric), 0.0)
     if selection.candidate != "features as given":
-        candidate = contest.ridge_candidate(
-            selection.n_directions, selection.unit, selection.ridge_multiplier
-        )
+        space = feature_space(problem, selection.n_directions, selection.unit)
+        guide = RidgeCandidate(space, problem.metric, selection.ridge_multiplier)
+        candidate = guide = replace(guide, n_rounds=selection.n_rounds)
         if selection.candidate != "ridge map":
-            candidate = EmbedderCandidate(embedder, candidate)
-    fitted = contest.refit(candidate, selection.n_rounds)
-    return replace(
-        selection,
-        seconds=fitted.seconds,
-        embedder=fitted.embedder,
-        targets=fitted.targets,
-        losses=fitted.losses,
+            candidate = EmbedderCandidate(embedder, guide)
+    fitted = _refit(problem, race, candidate, selection.n_rounds)
+    names = ("seconds", "embedder", "targets", "losses")
+    return replace(selection, **{name: getattr(fitted, name) for name in names})
+
+
+def _reference(problem: Problem) -> FeaturesCandidate:
+    """Return the features compared by cosine or by distance, whichever orders better."""
+
+    def score(candidate: FeaturesCandidate) -> float:
+        (round_,) = candidate.rounds(problem)
+        return float(ranks_of(problem.statements, round_)[0].mean())
+
+    return max(FeaturesCandidate("euclidean"), FeaturesCandidate("cosine"), key=score)
+
+
+def _ridge_maps(
+    problem: Problem, reference: FeaturesCandidate, n_components: int | None, n_rounds: int
+) -> list[RidgeCandidate]:
+    """Return the ridge maps that race: not those that start from far worse points."""
+    spaces = [
+        feature_space(problem, n_directions, reference.metric == "cosine")
+        for n_directions in directions_to_try(problem, n_components)
+    ]
+    starts = [ranks_of(problem.statements, start_round(space, problem.metric)) for space in spaces]
+    best = max(starts, key=lambda ranks: float(ranks[0].mean()))
+    return [
+        RidgeCandidate(space, problem.metric, multiplier, n_rounds)
+        for space, start in zip(spaces, starts, strict=True)
+        if best[0].mean() - start[0].mean() <= ERRORS_TO_DROP * gain_error(start, best)
+        for multiplier in RIDGE_MULTIPLIERS
+    ]
+
+
+def _keep_features(
+    problem: Problem,
+    race: Race,
+    reference: FeaturesCandidate,
+    why: str,
+    n_components: int | None,
+) -> Selection:
+    """Return the features as given, and say why."""
+    kept = f"so the embedding is the features as given, compared by {reference.metric}"
+    if n_components is not None:
+        kept += f"; n_components={n_components} is not kept"
+    warn_user(f"{why}, {kept}.", RelationWarning)
+    return _refit(problem, race, reference, 0)
+
+
+def _refit(problem: Problem, race: Race, candidate: Candidate, n_rounds: int) -> Selection:
+    """Fit a candidate to the whole problem."""
+    expected = race.expected(candidate, n_rounds) if race.folds else None
+    candidate = with_rounds(candidate, n_rounds)
+    problem.tell(f"fitting {candidate.name}")
+    for round_ in candidate.rounds(problem):
+        race.spend(round_)
+    guide = candidate.guide if isinstance(candidate, EmbedderCandidate) else candidate
+    space = guide.space if isinstance(guide, RidgeCandidate) else None
+    return Selection(
+        candidate=candidate.name.partition(",")[0],
+        metric=candidate.metric,
+        n_directions=0 if space is None else space.n_directions,
+        unit=space is not None and space.projection.unit,
+        ridge_multiplier=guide.ridge_multiplier if isinstance(guide, RidgeCandidate) else 1.0,
+        n_rounds=guide.n_rounds if isinstance(guide, RidgeCandidate) else 0,
+        expected=expected,
+        reference=race.features_score if race.folds else None,
+        n_statements=len(problem.statements),
+        n_validated=sum(len(fold.held_out) for fold in race.folds),
+        scores=race.scores,
+        seconds=race.seconds,
+        embedder=round_.embedder(),
+        targets=round_.targets,
+        losses=round_.losses,
     )
-
-
-class _Contest:
-    """The race of all candidates for one problem."""
-
-    def __init__(
-        self, problem: Problem, n_components: int | None, n_rounds: int, embedder: Any | None
-    ) -> None:
-        self.n_rounds = n_rounds
-        self._problem = problem
-        self._n_components = n_components
-        self._embedder = embedder
-        self._seconds = {"targets": 0.0, "regression": 0.0}
-        self._folds: list[Fold] = []
-        self._traces: dict[Candidate, ValidationTrace] = {}
-        self._dropped: dict[Candidate, ValidationTrace] = {}
-        self._reference = self._better_metric()
-
-    def ridge_candidate(self, n_directions: int, unit: bool, multiplier: float) -> RidgeCandidate:
-        """Return the ridge map of a space."""
-        space = feature_space(self._problem, n_directions, unit)
-        return RidgeCandidate(space, self._problem.metric, multiplier, self.n_rounds)
-
-    def first_candidate(self) -> Candidate:
-        """Return what is fitted if nothing may be held out to compare candidates."""
-        n_directions = directions_to_try(self._problem, self._n_components)[0]
-        guide = self.ridge_candidate(n_directions, self._is_unit, RIDGE_MULTIPLIERS[0])
-        return guide if self._embedder is None else EmbedderCandidate(self._embedder, guide)
-
-    def run(self, share: float) -> Selection:
-        """Race the candidates, and refit the best or keep the features."""
-        self._share = share
-        self._race(share)
-        if not self._folds:
-            n_statements = len(self._problem.statements)
-            return self.keep_features(
-                f"{n_statements} statement(s) are too few to learn from and to validate on"
-            )
-        if self._embedder is not None:
-            guide, n_rounds = self._best()
-            assert isinstance(guide, RidgeCandidate)
-            own = EmbedderCandidate(self._embedder, replace(guide, n_rounds=n_rounds))
-            self._traces[own] = ValidationTrace(own.name)
-            for fold in self._folds:
-                self._trace(own, fold, self._traces[own])
-        if not self._beats_features():
-            return self.keep_features(
-                f"Nothing learnt orders the {self._n_validated} statements held out clearly better "
-                f"than the features do ({self._score_of_features():.4f})"
-            )
-        return self.refit(*self._best())
-
-    def keep_features(self, why: str) -> Selection:
-        """Return the features as given, and say why."""
-        kept = f"so the embedding is the features as given, compared by {self._reference.metric}"
-        if self._n_components is not None:
-            kept += f"; n_components={self._n_components} is not kept"
-        warn_user(f"{why}, {kept}.", RelationWarning)
-        return self.refit(self._reference, 0)
-
-    def refit(self, candidate: Candidate, n_rounds: int) -> Selection:
-        """Fit a candidate to the whole problem."""
-        expected = self._expected(candidate, n_rounds)
-        candidate = _with_rounds(candidate, n_rounds)
-        self._problem.tell(f"fitting {candidate.name}")
-        last = self._last_round(candidate)
-        map_ = candidate.guide if isinstance(candidate, EmbedderCandidate) else candidate
-        is_map = isinstance(map_, RidgeCandidate)
-        return Selection(
-            candidate=candidate.name.partition(",")[0],
-            metric=candidate.metric,
-            n_directions=map_.space.n_directions if is_map else 0,
-            unit=map_.space.projection.unit if is_map else False,
-            ridge_multiplier=map_.ridge_multiplier if is_map else 1.0,
-            n_rounds=map_.n_rounds if is_map else 0,
-            expected=expected,
-            reference=self._score_of_features() if self._folds else None,
-            n_statements=len(self._problem.statements),
-            n_validated=self._n_validated,
-            scores={
-                trace.name: trace.scores().tolist()
-                for trace in (self._traces | self._dropped).values()
-                if trace.n_folds
-            },
-            seconds=self._seconds,
-            embedder=last.embedder(),
-            targets=last.targets,
-            losses=last.losses,
-        )
-
-    def _better_metric(self) -> FeaturesCandidate:
-        """Return the features compared by cosine or by distance, whichever orders better."""
-        candidates = [FeaturesCandidate("euclidean"), FeaturesCandidate("cosine")]
-        scores = [
-            self._ranks_of_all(round_)[0].mean()
-            for candidate in candidates
-            for round_ in candidate.rounds(self._problem)
-        ]
-        return candidates[int(np.argmax(scores))]
-
-    def _ranks_of_all(self, round_: Round) -> Ranks:
-        """Return the ranks of all statements by something that learnt from none of them."""
-        statements = self._problem.statements
-        return ranks(statements, similarities(round_, statements))
-
-    @property
-    def _is_unit(self) -> bool:
-        return self._reference.metric == "cosine"
-
-    def _ridge_candidates(self) -> list[Candidate]:
-        """Return the ridge maps that race: not those that start from far worse points."""
-        spaces = [
-            feature_space(self._problem, n_directions, self._is_unit)
-            for n_directions in directions_to_try(self._problem, self._n_components)
-        ]
-        starts = [self._ranks_of_all(start_round(space, self._problem.metric)) for space in spaces]
-        best = max(starts, key=lambda start: float(start[0].mean()))
-        return [
-            RidgeCandidate(space, self._problem.metric, multiplier, self.n_rounds)
-            for space, start in zip(spaces, starts, strict=True)
-            if best[0].mean() - start[0].mean() <= ERRORS_TO_DROP * gain_error(start, best)
-            for multiplier in RIDGE_MULTIPLIERS
-        ]
-
-    def _race(self, share: float) -> None:
-        """Trace candidates fold by fold, until the best is known well enough.
-
-        Who is clearly below the best does not go on.
-        """
-        racing = [self._reference, *self._ridge_candidates()]
-        self._traces = {candidate: ValidationTrace(candidate.name) for candidate in racing}
-        while len(self._folds) < MOST_FOLDS:
-            fold = hold_out_items(self._problem.statements, share, self._problem.rng)
-            if fold is None:
-                return
-            self._folds.append(fold)
-            for candidate, trace in self._traces.items():
-                self._trace(candidate, fold, trace)
-            best = self._traces[self._best()[0]]
-            dropped = [
-                candidate
-                for candidate, trace in self._learnt()
-                if _is_above(best, trace, ERRORS_TO_DROP)
-            ]
-            self._dropped |= {candidate: self._traces.pop(candidate) for candidate in dropped}
-            error = score_error(best.ranks(int(best.scores().argmax())))
-            if self._n_rarer >= MOST_HELD_OUT and error <= PRECISION:
-                return
-
-    def _trace(self, candidate: Candidate, fold: Fold, trace: ValidationTrace) -> None:
-        """Record a candidate's rounds on a fold."""
-        trace.open_fold(fold)
-        problem = self._problem.learning_from(fold.kept, fold.rows)
-        for number, round_ in enumerate(candidate.rounds(problem), start=1):
-            trace.record(round_)
-            self._spend(round_)
-            score = trace.scores()[-1]
-            problem.tell(f"{trace.name}: fold {trace.n_folds}, round {number}, {score:.4f}")
-
-    @property
-    def _n_rarer(self) -> int:
-        return sum(n_rarer(fold.held_out) for fold in self._folds)
-
-    @property
-    def _n_validated(self) -> int:
-        return sum(len(fold.held_out) for fold in self._folds)
-
-    def _last_round(self, candidate: Candidate) -> Round:
-        round_: Round | None = None
-        for round_ in candidate.rounds(self._problem):
-            self._spend(round_)
-        assert round_ is not None
-        return round_
-
-    def _spend(self, round_: Round) -> None:
-        for phase, spent in round_.seconds.items():
-            self._seconds[phase] += spent
-
-    def _learnt(self) -> list[tuple[Candidate, ValidationTrace]]:
-        """Return what was learnt, without the features as given; a user's own comes first."""
-        learnt = [pair for pair in self._traces.items() if pair[0] is not self._reference]
-        return sorted(learnt, key=lambda pair: isinstance(pair[0], RidgeCandidate))
-
-    def _best(self, half: int | None = None) -> tuple[Candidate, int]:
-        """Return the best candidate and how many of its rounds to take.
-
-        Of candidates that count as equal it is the user's own, else the first; of rounds the
-        latest, since rounds get better far more often than worse.
-        """
-        learnt = self._learnt()
-        best = max((trace for _, trace in learnt), key=lambda trace: trace.scores(half).max())
-        candidate, trace = next(
-            (candidate, trace)
-            for candidate, trace in learnt
-            if not _is_above(best, trace, ERRORS_OF_EQUALS, half)
-        )
-        scores = trace.scores(half)
-        top = trace.ranks(int(scores.argmax()), half)
-        equals = [
-            number
-            for number, score in enumerate(scores)
-            if scores.max() - score <= ERRORS_OF_EQUALS * gain_error(trace.ranks(number, half), top)
-        ]
-        return candidate, 1 + max(equals)
-
-    def _beats_features(self, half: int | None = None) -> bool:
-        """Whether the best is above the features by more than chance gives."""
-        trace = self._traces[self._best(half)[0]]
-        return _is_above(trace, self._traces[self._reference], ERRORS_OF_EQUALS, half)
-
-    def _expected(self, candidate: Candidate, n_rounds: int) -> dict[str, float] | None:
-        """Return the scores to expect.
-
-        On new items: what one half of the statements held out selects, scored on the other half.
-        On known ones: what was selected, on statements that were held out at random.
-        """
-        if not self._folds:
-            return None
-        if all(trace.can_be_halved for trace in self._traces.values()):
-            selected = [(*self._selected(half), 1 - half) for half in (0, 1)]
-        else:
-            selected = [(*self._selected(None), None)]
-        scores = [self._traces[one].scores(half)[n - 1] for one, n, half in selected]
-        expected = {"new items": float(np.mean(scores))}
-        fold = hold_out_statements(self._problem.statements, self._share, self._problem.rng)
-        if fold is not None:
-            expected["known items"] = self._score_on(fold, candidate, n_rounds)
-        return expected
-
-    def _score_on(self, fold: Fold, candidate: Candidate, n_rounds: int) -> float:
-        trace = ValidationTrace(candidate.name)
-        self._trace(_with_rounds(candidate, n_rounds), fold, trace)
-        return float(trace.scores()[-1])
-
-    def _score_of_features(self) -> float:
-        return float(self._traces[self._reference].scores()[0])
-
-    def _selected(self, half: int | None) -> tuple[Candidate, int]:
-        return self._best(half) if self._beats_features(half) else (self._reference, 1)
-
-
-def _with_rounds(candidate: Candidate, n_rounds: int) -> Candidate:
-    """Return a ridge map that takes so many rounds; any other candidate as it is."""
-    if isinstance(candidate, RidgeCandidate):
-        return replace(candidate, n_rounds=n_rounds)
-    return candidate
-
-
-def _is_above(
-    one: ValidationTrace, other: ValidationTrace, n_errors: float, half: int | None = None
-) -> bool:
-    """Whether the best round of one trace is above that of another by so many errors."""
-    ones, others = one.scores(half), other.scores(half)
-    gain = float(ones.max() - others.max())
-    error = gain_error(other.ranks(int(others.argmax()), half), one.ranks(int(ones.argmax()), half))
-    return gain > n_errors * error and not math.isclose(gain, 0.0)

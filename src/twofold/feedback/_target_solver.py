@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold.evaluation import pair_similarity
-from twofold.feedback._problem import Points, Problem, Statements
-from twofold.relations import TripletRelation
+from twofold.feedback._problem import Points, Problem
+from twofold.relations import Statements, TripletRelation
 from twofold.targets import solve_targets
 
 PRIOR_WEIGHT = 1.0

@@ -3,6 +3,7 @@
 Features and targets come in, an embedder goes out; pairs are unknown here.
 """
 
+from twofold.regression._embedder_files import Embedder, load_embedder, save_embedder
 from twofold.regression._expected_target import SMOOTHING
 from twofold.regression._feature_skip import with_feature_skip
 from twofold.regression._features import (
@@ -39,7 +40,6 @@ from twofold.regression._network_embedder import (
 )
 from twofold.regression._networks import NETWORKS, build_network, mlp
 from twofold.regression._preparation import (
-    NetworkKind,
     network_kind,
     out_of_memory_sentence,
     prepare_network,
@@ -47,7 +47,7 @@ from twofold.regression._preparation import (
 )
 from twofold.regression._projection import FeaturesAsGiven, Projection, fit_projection
 from twofold.regression._regression_task import RegressionTask
-from twofold.regression._regressor import RegressorEmbedder, fit_regressor, take_rows
+from twofold.regression._regressor import RegressorEmbedder, append_rows, fit_regressor, take_rows
 from twofold.regression._ridge_map import RIDGE, RidgeBasis, RidgeMap, RidgeRegression, ridge_basis
 from twofold.regression._task import Task, validation_loss
 from twofold.regression._threads import threads_for
@@ -66,13 +66,13 @@ __all__ = [
     "SMOOTHING",
     "STRONG",
     "Callback",
+    "Embedder",
     "Epoch",
     "Features",
     "FeaturesAsGiven",
     "FittedEmbedder",
     "Network",
     "NetworkEmbedder",
-    "NetworkKind",
     "OutputScale",
     "Projection",
     "Regression",
@@ -85,6 +85,7 @@ __all__ = [
     "Task",
     "TrainingConfig",
     "TrainingHistory",
+    "append_rows",
     "as_network",
     "as_numbers",
     "build_network",
@@ -95,6 +96,7 @@ __all__ = [
     "is_memory_mapped",
     "is_network",
     "item_shape",
+    "load_embedder",
     "mlp",
     "n_rows",
     "network_kind",
@@ -109,6 +111,7 @@ __all__ = [
     "refuse_unknown_embedder",
     "resolve_network",
     "ridge_basis",
+    "save_embedder",
     "take_rows",
     "threads_for",
     "train_network",

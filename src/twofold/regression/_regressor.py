@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import _safe_indexing, get_tags
-from torch.utils.data import Dataset, Subset
+from torch.utils.data import ConcatDataset, Dataset, Subset
 
 from twofold.regression._features import n_rows
 from twofold.regression._network_embedder import OutputScale
@@ -82,6 +82,24 @@ def take_rows(X: Any, items: NDArray[np.int64]) -> Any:
     if isinstance(X, Dataset):
         return Subset(X, items.tolist())
     return _safe_indexing(X.tocsr() if sparse.issparse(X) else X, items)
+
+
+def append_rows(X: Any, X_new: Any) -> Any:
+    """Return the rows of both, of the kind that `X` is."""
+    if isinstance(X, Dataset) != isinstance(X_new, Dataset):
+        raise TypeError(
+            f"X_new must be of the kind that X was in fit, got {type(X_new).__name__} for "
+            f"{type(X).__name__}."
+        )
+    if isinstance(X, Dataset):
+        return ConcatDataset([X, X_new])
+    if sparse.issparse(X):
+        return sparse.vstack([X, X_new], format="csr")
+    if hasattr(X, "iloc"):
+        from pandas import concat  # there, since X is of it
+
+        return concat([X, X_new])
+    return np.concatenate([X, X_new])
 
 
 def takes_several_outputs(regressor: Any) -> bool:

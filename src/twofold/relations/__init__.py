@@ -7,6 +7,13 @@ as it is.
 from twofold.relations._chains import Contradiction, is_transitive
 from twofold.relations._diagnosis import Diagnosis, diagnose
 from twofold.relations._folds import Fold, TooFewPairsError, split_folds
+from twofold.relations._item_folds import (
+    ItemFold,
+    Statements,
+    hold_out_items,
+    hold_out_statements,
+    n_rarer,
+)
 from twofold.relations._labels import LabelRelation
 from twofold.relations._pairs import PairRelation, pair_keys
 from twofold.relations._patterns import LabelPatterns
@@ -16,13 +23,18 @@ __all__ = [
     "Contradiction",
     "Diagnosis",
     "Fold",
+    "ItemFold",
     "LabelPatterns",
     "LabelRelation",
     "PairRelation",
+    "Statements",
     "TooFewPairsError",
     "TripletRelation",
     "diagnose",
+    "hold_out_items",
+    "hold_out_statements",
     "is_transitive",
+    "n_rarer",
     "pair_keys",
     "split_folds",
 ]

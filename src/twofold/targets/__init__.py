@@ -8,6 +8,7 @@ part of the statements also score the others: the gauge, and which statements ar
 from twofold.targets._cross_validation import cross_validated_similarity
 from twofold.targets._gauge import DECIDING_AUROC, Gauge, GaugePoint, gauge_targets
 from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletLoss
+from twofold.targets._parameters import Named, Targets, as_targets
 from twofold.targets._simplex import simplex_vertices
 from twofold.targets._solution import TargetSolution
 from twofold.targets._solve import solve_targets
@@ -20,9 +21,12 @@ __all__ = [
     "DotLoss",
     "Gauge",
     "GaugePoint",
+    "Named",
     "PairLoss",
     "TargetSolution",
+    "Targets",
     "TripletLoss",
+    "as_targets",
     "cross_validated_similarity",
     "gauge_targets",
     "rank_suspicious",

@@ -1,0 +1,21 @@
+"""What to ask next: the pairs whose answers would help most.
+
+Candidate pairs are proposed from the embedding, a calibration says how likely each is alike, and
+those in doubt are chosen, half of them likely alike.
+"""
+
+from twofold.asking._calibration import SimilarityCalibration, fit_calibration
+from twofold.asking._candidate_pairs import drop_known, equal_rows, propose_pairs
+from twofold.asking._choice import choose_pairs
+from twofold.asking._suggest import Suggestions, suggest
+
+__all__ = [
+    "SimilarityCalibration",
+    "Suggestions",
+    "choose_pairs",
+    "drop_known",
+    "equal_rows",
+    "fit_calibration",
+    "propose_pairs",
+    "suggest",
+]

@@ -1,0 +1,59 @@
+"""`load`: a learner from the folder that `save` wrote."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from torch import nn
+
+from twofold.estimators._embedding_learner import LEARNERS, EmbeddingLearner
+from twofold.estimators._model import open_model
+
+
+def load(
+    folder: str | os.PathLike[str],
+    *,
+    embedder: nn.Module | None = None,
+    device: str = "auto",
+    trusted: Sequence[str] = (),
+) -> EmbeddingLearner:
+    """Open a model that `save` wrote. Nothing from the folder is run.
+
+    Parameters
+    ----------
+    folder : path
+        Of the model.
+    embedder : nn.Module, optional
+        A network of the user's own kind, needed if the model was made with one: its weights are in
+        the folder, its code is not. It is filled in place.
+    device : {"auto", "cpu", "cuda", "cuda:N"}
+        Where it is to run.
+    trusted : sequence of str
+        Types that a regressor in the folder may hold besides those that skops takes for harmless,
+        for instance "sklearn.tree._tree.Tree" for a forest; the message that refuses the folder
+        lists them.
+
+    Returns
+    -------
+    MetricLearner, or whichever learner was saved
+        Its points are those of the learner that was saved, within rounding. If the model was saved
+        with its data, `update` and `suggest_pairs` go on from there.
+    """
+    model = open_model(folder, architecture=embedder, device=device, trusted=trusted)
+    if model.learner not in LEARNERS:
+        raise ValueError(
+            f"{folder} holds a {model.learner!r}, which this Twofold does not know; it knows "
+            f"{', '.join(sorted(LEARNERS))}."
+        )
+    learner = LEARNERS[model.learner](**model.parameters)
+    if embedder is not None:
+        learner.set_params(**_own_network(learner, embedder))
+    if "device" in learner.get_params(deep=False):
+        learner.device = device
+    return learner.take_model(model)
+
+
+def _own_network(learner: EmbeddingLearner, network: nn.Module) -> dict[str, nn.Module]:
+    is_nested = "embedder__architecture" in learner.get_params()
+    return {"embedder__architecture" if is_nested else "embedder": network}

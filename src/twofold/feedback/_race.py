@@ -1,0 +1,169 @@
+"""The race: candidates are traced fold by fold, and who is clearly behind does not go on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from twofold.evaluation import gain_error, rank_error
+from twofold.feedback._candidate import Candidate, FeaturesCandidate, RidgeCandidate, Round
+from twofold.feedback._problem import Problem
+from twofold.feedback._validation import (
+    FEWEST_HELD_OUT,
+    MOST_FOLDS,
+    MOST_HELD_OUT,
+    PRECISION,
+    ValidationTrace,
+)
+from twofold.relations import ItemFold, hold_out_items, hold_out_statements, n_rarer
+
+ERRORS_OF_EQUALS = 1.0
+"""Standard errors within which scores count as equal: then the features as given are kept, the
+first candidate and the latest round are taken."""
+ERRORS_TO_DROP = 2.0
+"""Standard errors below the best at which a candidate leaves the race, and below the best start at
+which a feature space does not enter it."""
+
+
+class Race:
+    """Candidates compared on statements that were held out.
+
+    Parameters
+    ----------
+    problem : Problem
+        Features and statements.
+    reference : FeaturesCandidate
+        The features as given, which the others have to beat.
+    share : float
+        Of the statements that one fold holds out, at most.
+
+    Attributes
+    ----------
+    folds : list of ItemFold
+        That candidates were compared on.
+    seconds : dict
+        "targets" and "regression" of all rounds.
+    """
+
+    def __init__(self, problem: Problem, reference: FeaturesCandidate, share: float) -> None:
+        self.folds: list[ItemFold] = []
+        self.seconds = {"targets": 0.0, "regression": 0.0}
+        self._problem = problem
+        self._reference = reference
+        self._share = min(share, MOST_HELD_OUT / max(1, n_rarer(problem.statements)))
+        self._traces: dict[Candidate, ValidationTrace] = {}
+        self._dropped: list[ValidationTrace] = []
+
+    def run(self, candidates: list[Candidate]) -> None:
+        """Trace candidates, fold by fold, until the best is known well enough."""
+        for candidate in (self._reference, *candidates):
+            self._traces[candidate] = ValidationTrace(candidate.name)
+        while len(self.folds) < MOST_FOLDS:
+            fold = hold_out_items(self._problem.statements, self._share, self._problem.rng)
+            if fold is None or len(fold.held_out) < FEWEST_HELD_OUT:
+                return
+            self.folds.append(fold)
+            for candidate, trace in self._traces.items():
+                self._trace(candidate, fold, trace)
+            best = self._traces[self.best()[0]]
+            for candidate, trace in self._learnt():
+                if is_above(best, trace, ERRORS_TO_DROP):
+                    self._dropped.append(self._traces.pop(candidate))
+            n_held_out = sum(n_rarer(fold.held_out) for fold in self.folds)
+            if n_held_out >= MOST_HELD_OUT and rank_error(best.best_ranks()) <= PRECISION:
+                return
+
+    def enter(self, candidate: Candidate) -> None:
+        """Trace one more candidate on all folds."""
+        self._traces[candidate] = trace = ValidationTrace(candidate.name)
+        for fold in self.folds:
+            self._trace(candidate, fold, trace)
+
+    def best(self, half: int | None = None) -> tuple[Candidate, int]:
+        """Return the best of what was learnt, and how many of its rounds to take.
+
+        Of candidates that count as equal it is the user's own, else the first; of rounds the
+        latest, since rounds get better far more often than worse.
+        """
+        learnt = self._learnt()
+        best = max((trace for _, trace in learnt), key=lambda trace: trace.scores(half).max())
+        candidate, trace = next(
+            pair for pair in learnt if not is_above(best, pair[1], ERRORS_OF_EQUALS, half)
+        )
+        scores, top = trace.scores(half), trace.best_ranks(half)
+        errors = [gain_error(trace.ranks(k, half), top) for k in range(len(scores))]
+        equals = scores.max() - scores <= ERRORS_OF_EQUALS * np.array(errors)
+        return candidate, 1 + int(np.flatnonzero(equals)[-1])
+
+    def beats_features(self, half: int | None = None) -> bool:
+        """Whether the best is above the features as given by more than chance gives."""
+        trace = self._traces[self.best(half)[0]]
+        return is_above(trace, self._traces[self._reference], ERRORS_OF_EQUALS, half)
+
+    def expected(self, candidate: Candidate, n_rounds: int) -> dict[str, float]:
+        """Return the scores to expect of what was selected.
+
+        On new items: what one half of the statements held out selects, scored on the other half.
+        On known ones: the candidate itself, on statements held out at random.
+        """
+        halves: tuple[int | None, ...] = (0, 1)
+        if not all(trace.can_be_halved for trace in self._traces.values()):
+            halves = (None,)
+        scores = []
+        for half in halves:
+            one, n = self.best(half) if self.beats_features(half) else (self._reference, 1)
+            scores.append(self._traces[one].scores(None if half is None else 1 - half)[n - 1])
+        expected = {"new items": float(np.mean(scores))}
+        fold = hold_out_statements(self._problem.statements, self._share, self._problem.rng)
+        if fold is not None:
+            trace = ValidationTrace(candidate.name)
+            self._trace(with_rounds(candidate, n_rounds), fold, trace)
+            expected["known items"] = float(trace.scores()[-1])
+        return expected
+
+    @property
+    def features_score(self) -> float:
+        """What the features as given score."""
+        return float(self._traces[self._reference].scores()[0])
+
+    @property
+    def scores(self) -> dict[str, list[float]]:
+        """Of each candidate, by its name, the score of every round."""
+        traces = [*self._traces.values(), *self._dropped]
+        return {trace.name: trace.scores().tolist() for trace in traces if trace.n_folds}
+
+    def spend(self, round_: Round) -> None:
+        """Add up the seconds of a round."""
+        for phase, spent in round_.seconds.items():
+            self.seconds[phase] += spent
+
+    def _learnt(self) -> list[tuple[Candidate, ValidationTrace]]:
+        """Return what was learnt, without the features as given; a user's own comes first."""
+        learnt = [pair for pair in self._traces.items() if pair[0] is not self._reference]
+        return sorted(learnt, key=lambda pair: isinstance(pair[0], RidgeCandidate))
+
+    def _trace(self, candidate: Candidate, fold: ItemFold, trace: ValidationTrace) -> None:
+        """Record a candidate's rounds on a fold."""
+        trace.open_fold(fold)
+        problem = self._problem.learning_from(fold.kept, fold.known)
+        for number, round_ in enumerate(candidate.rounds(problem), start=1):
+            trace.record(round_)
+            self.spend(round_)
+            score = trace.scores()[-1]
+            problem.tell(f"{trace.name}: fold {trace.n_folds}, round {number}, {score:.4f}")
+
+
+def is_above(
+    one: ValidationTrace, other: ValidationTrace, n_errors: float, half: int | None = None
+) -> bool:
+    """Whether the best round of one trace is above that of another by so many errors."""
+    gain = one.scores(half).max() - other.scores(half).max()
+    return bool(gain > n_errors * gain_error(other.best_ranks(half), one.best_ranks(half)))
+
+
+def with_rounds(candidate: Candidate, n_rounds: int) -> Candidate:
+    """Return a ridge map that takes so many rounds; any other candidate as it is."""
+    if isinstance(candidate, RidgeCandidate):
+        return replace(candidate, n_rounds=n_rounds)
+    return candidate
