@@ -40,7 +40,7 @@ class MinedLoss:
 
 
 def batch_losses(
-    name: Loss, n_classes: int, dim: int, rng: np.random.Generator
+    name: Loss, n_classes: int, n_components: int, rng: np.random.Generator
 ) -> tuple[MinedLoss, MinedLoss]:
     """Return what is lost in training, and what is to be small on items held out.
 
@@ -52,7 +52,7 @@ def batch_losses(
         loss = MinedLoss(pml.losses.SupConLoss())
         return loss, loss
     if name == "proxy-anchor":
-        loss = MinedLoss(proxy_anchor_loss(pml, n_classes, dim, rng))
+        loss = MinedLoss(proxy_anchor_loss(pml, n_classes, n_components, rng))
         return loss, loss
     if name == "multi-similarity":
         loss = MinedLoss(pml.losses.MultiSimilarityLoss(), pml.miners.MultiSimilarityMiner())

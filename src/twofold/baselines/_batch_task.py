@@ -7,8 +7,9 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
+from twofold.baselines._item_batches import ItemBatches
 from twofold.baselines._labelled_items import LabelledItems
-from twofold.regression import Features, flip_some
+from twofold.regression import Features
 
 
 class BatchLoss(Protocol):
@@ -23,14 +24,14 @@ class BatchLoss(Protocol):
 
         Parameters
         ----------
-        points : Tensor of float32, shape (n, dim)
+        points : Tensor of float32, shape (n, n_components)
             What the network gives.
         labels : Tensor of int64, shape (n,), or of bool, shape (n, n_labels)
             Class numbers, or the indicator matrix.
         """
 
 
-class BatchTask:
+class BatchTask(ItemBatches):
     """Labelled items, each once an epoch; their loss is that of the batch they are in.
 
     Parameters
@@ -55,10 +56,7 @@ class BatchTask:
         device: str,
         flips: bool = False,
     ) -> None:
-        self.features = features
-        self.n_examples = len(labelled.items)
-        self.index_device = features.index_device
-        self.flips = flips
+        super().__init__(features, len(labelled.items), flips)
         self.is_recordable = loss.is_recordable
         self.batch_loss = loss
         self._items = torch.from_numpy(labelled.items).to(self.index_device)
@@ -66,10 +64,7 @@ class BatchTask:
 
     def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
         """Return the mean loss on some examples."""
-        batch = self.features.rows(self._items[examples])
-        if self.flips and network.training:
-            batch = flip_some(batch)
-        points = network(batch).float()
+        points = self.points(network, self._items[examples])
         labels = self._labels[examples.to(self._labels.device, non_blocking=True)]
         # Half precision is for the network; differences of distances need all of it.
         with torch.autocast(points.device.type, enabled=False):

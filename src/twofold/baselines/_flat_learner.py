@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold.baselines._flat_features import dense_rows, flat_features
 from twofold.estimators import EmbeddingLearner
+from twofold.evaluation import Metric
 from twofold.regression import RegressorEmbedder
 
 BLOCK_NUMBERS = 2**22
@@ -19,7 +20,7 @@ BLOCK_NUMBERS = 2**22
 
 
 class FlatLearner(EmbeddingLearner):
-    """An embedding of flat features, compared by Euclidean distance.
+    """An embedding of flat features.
 
     It takes vectors, images, sparse matrices and memory-mapped arrays.
     """
@@ -29,7 +30,7 @@ class FlatLearner(EmbeddingLearner):
 
     @abstractmethod
     def _embed(self, rows: NDArray[np.float64]) -> NDArray[np.floating[Any]]:
-        """Return the points of some rows, shape (n_rows, dim_)."""
+        """Return the points of some rows, shape (n_rows, n_components_)."""
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the embedding of `X`.
@@ -41,22 +42,27 @@ class FlatLearner(EmbeddingLearner):
 
         Returns
         -------
-        points : ndarray of float32, shape (n_items, dim_)
-            To be compared by their Euclidean distance.
+        points : ndarray of float32, shape (n_items, n_components_)
+            To be compared by `metric_`.
         """
         check_is_fitted(self)
         X = flat_features(self, X, reset=False)
-        points = np.empty((X.shape[0], self.dim_), dtype=np.float32)
+        points = np.empty((X.shape[0], self.n_components_), dtype=np.float32)
         for rows in blocks(X):
             points[rows] = self._embed(dense_rows(X, rows))
         return points
 
-    def _keep(self, embedder: RegressorEmbedder, dim: int, began: float) -> None:
+    def _keep(
+        self,
+        embedder: RegressorEmbedder,
+        n_components: int,
+        began: float,
+        metric: Metric = "euclidean",
+    ) -> None:
         """Set what `EmbeddingLearner` asks of a fit."""
         self.embedder_ = embedder
-        self.dim_ = dim
-        self.metric_ = "euclidean"
-        self._mean, self._scale = np.zeros(1, dtype=np.float32), 1.0  # its own coordinates
+        self.n_components_ = n_components
+        self.metric_ = metric
         self.timing_ = {"training": time.perf_counter() - began}
         self._forget_threshold()
 

@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 
 
-def hidden_layer(network: nn.Sequential) -> nn.Sequential:
+def hidden_layer(network: nn.Module) -> nn.Sequential:
     """Return a network that gives the input of `network`'s last linear layer, sharing its weights.
 
     The last layer is replaced by the identity as a linear layer, x ↦ I x, which changes no bit: so
@@ -19,6 +19,7 @@ def hidden_layer(network: nn.Sequential) -> nn.Sequential:
     network : nn.Sequential
         Input scaling, then an nn.Sequential that ends in nn.Linear.
     """
+    assert isinstance(network, nn.Sequential)
     scaling, body = network
     assert isinstance(body, nn.Sequential)
     # Not named_children(), which leaves out a layer that stands in two places.
@@ -28,8 +29,9 @@ def hidden_layer(network: nn.Sequential) -> nn.Sequential:
     return nn.Sequential(scaling, nn.Sequential(layers | {name: _identity(head)}))
 
 
-def hidden_width(network: nn.Sequential) -> int:
+def hidden_width(network: nn.Module) -> int:
     """Return the number of inputs of a network's last linear layer."""
+    assert isinstance(network, nn.Sequential)
     body = network[1]
     assert isinstance(body, nn.Sequential)
     head = body[-1]

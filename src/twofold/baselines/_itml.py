@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +25,7 @@ PERCENTILES = (5, 95)
 CONSTRAINTS_PER_SQUARED_CLASS = 20
 
 
+@dataclass(eq=False, repr=False)
 class ITMLLearner(LinearLearner):
     """Information-Theoretic Metric Learning (Davis et al. 2007): Bregman projections onto pairs.
 
@@ -33,8 +35,8 @@ class ITMLLearner(LinearLearner):
 
     Parameters
     ----------
-    dim : int or None
-        Components of the embedding: the leading ones of M; None: all.
+    n_components : int or None
+        Of the embedding: the leading ones of M; None: all.
     gamma : float
         γ, how dear it is to change a bound. A pair's weight multiplies it.
     n_similar, n_dissimilar : int
@@ -55,29 +57,19 @@ class ITMLLearner(LinearLearner):
         (u, l), squared distances.
     """
 
-    def __init__(
-        self,
-        dim: int | None = None,
-        *,
-        gamma: float = 1.0,
-        n_similar: int = 10,
-        n_dissimilar: int = 10,
-        n_constraints: int | Literal["auto"] = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        random_state: RandomState = None,
-    ) -> None:
-        self.dim = dim
-        self.gamma = gamma
-        self.n_similar = n_similar
-        self.n_dissimilar = n_dissimilar
-        self.n_constraints = n_constraints
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    n_components: int | None = None
+    _: KW_ONLY
+    gamma: float = 1.0
+    n_similar: int = 10
+    n_dissimilar: int = 10
+    n_constraints: int | Literal["auto"] = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-3
+    random_state: RandomState = None
+    bounds_: tuple[float, float] = field(init=False)
 
     def _learn(self, X: Any, relation: Relation) -> tuple[NDArray[np.float64], dict[str, Any]]:
-        dim = self._wanted_dim(X.shape[1])
+        n_components = self._n_kept(X.shape[1])
         gamma = check_number("gamma", self.gamma, 0, strict=True)
         tol = check_number("tol", self.tol, 0, strict=True)
         max_iter = check_count("max_iter", self.max_iter)
@@ -86,19 +78,16 @@ class ITMLLearner(LinearLearner):
         known = relation.known if isinstance(relation, LabelRelation) else pairs.linked
         self.bounds_ = distance_bounds(dense_rows(X, np.flatnonzero(known)), rng)
         constraints = distance_constraints(X, pairs, self.bounds_, gamma)
-        found = project_onto_constraints(constraints, tol, max_iter)
-        if not found.converged:
+        solution = project_onto_constraints(constraints, tol, max_iter)
+        changes = solution.history
+        if not solution.converged:
             warn_user(
                 f"ITMLLearner stopped after max_iter={max_iter} sweeps, the last of which changed "
-                f"the multipliers by {found.history[-1]:.2%} (tol={tol:g}). Raise max_iter or tol.",
+                f"the multipliers by {changes[-1]:.2%} (tol={tol:g}). Raise max_iter or tol.",
                 ConvergenceWarning,
             )
-        history = {
-            "change": found.history,
-            "n_iter": len(found.history),
-            "converged": found.converged,
-        }
-        return factorise(found.metric, dim), history
+        history = {"change": changes, "n_iter": len(changes), "converged": solution.converged}
+        return factorise(solution.metric, n_components), history
 
     def _stated_pairs(self, relation: Relation, rng: np.random.Generator) -> PairRelation:
         """Return the pairs to learn from, at most `n_constraints`."""

@@ -34,7 +34,7 @@ class DistanceConstraints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProjectedMetric:
-    """The metric found.
+    """A metric, and how it came about.
 
     Attributes
     ----------

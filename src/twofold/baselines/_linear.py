@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -20,22 +21,23 @@ from twofold.estimators import Relation, as_relation
 from twofold.regression import RegressorEmbedder
 
 
+@dataclass(eq=False, repr=False)
 class LinearLearner(FlatLearner):
-    """A linear map of the features, images made flat; how L is found is the subclass's.
+    """A linear map of the features, images made flat; how L is learnt is the subclass's.
 
     Attributes
     ----------
-    components_ : ndarray of float64, shape (dim_, n_features)
+    components_ : ndarray of float64, shape (n_components_, n_features)
         L.
     n_iter_ : int
         Steps that were taken.
     """
 
-    dim: int | None
+    n_components: int | None = None
 
     @abstractmethod
     def _learn(self, X: Any, relation: Relation) -> tuple[NDArray[np.float64], dict[str, Any]]:
-        """Return L, float64 of shape (dim, n_features), and the history, with its `n_iter`."""
+        """Return L, float64 of shape (n, n_features), and the history, with its `n_iter`."""
 
     def fit(self, X: Any, y: Any = None, *, relation: Relation | None = None) -> Self:
         """Learn from labels, or from a relation over the rows of `X`; see `MetricLearner.fit`."""
@@ -53,14 +55,15 @@ class LinearLearner(FlatLearner):
 
     @property
     def components_(self) -> NDArray[np.float64]:
-        """L, shape (dim_, n_features)."""
+        """L, shape (n_components_, n_features)."""
         components: NDArray[np.float64] = self.embedder_.regressor.coef_
         return components
 
-    def _wanted_dim(self, n_features: int) -> int:
-        """Return `dim`, which is at most the number of features; that if it is None."""
-        dim = n_features if self.dim is None else check_count("dim", self.dim)
-        return min(dim, n_features)
+    def _n_kept(self, n_features: int) -> int:
+        """Return `n_components`, at most the number of features; that if it is None."""
+        if self.n_components is None:
+            return n_features
+        return min(check_count("n_components", self.n_components), n_features)
 
 
 def linear_embedder(
@@ -76,15 +79,15 @@ def linear_embedder(
     return RegressorEmbedder(regressor)
 
 
-def factorise(metric: NDArray[np.float64], dim: int) -> NDArray[np.float64]:
-    """Return L, shape (dim, n_features), with Lᵀ L the best approximation of M ⪰ 0 of rank `dim`.
+def factorise(metric: NDArray[np.float64], rank: int) -> NDArray[np.float64]:
+    """Return L, shape (rank, n_features), with Lᵀ L the best approximation of M ⪰ 0 of that rank.
 
     Its rows are the leading eigenvectors of M, each times the root of its eigenvalue. Their signs
     are free: the entry largest in magnitude is made positive.
     """
     values, vectors = np.linalg.eigh(metric)
-    leading = np.argsort(values)[::-1][:dim]
+    leading = np.argsort(values)[::-1][:rank]
     components = np.sqrt(values[leading].clip(0))[:, None] * vectors[:, leading].T
-    largest = components[np.arange(dim), np.abs(components).argmax(axis=1)]
+    largest = components[np.arange(rank), np.abs(components).argmax(axis=1)]
     signed: NDArray[np.float64] = components * np.where(largest < 0, -1.0, 1.0)[:, None]
     return signed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -20,6 +21,7 @@ Init = Literal["auto", "pca", "lda", "identity", "random"]
 LARGEST_SEED = 2**31 - 1
 
 
+@dataclass(eq=False, repr=False)
 class NCALearner(LinearLearner):
     """Neighbourhood components analysis (Goldberger et al. 2005), by scikit-learn.
 
@@ -29,8 +31,8 @@ class NCALearner(LinearLearner):
 
     Parameters
     ----------
-    dim : int or None
-        Components of the embedding, at most the number of features; None: as many as that.
+    n_components : int or None
+        Of the embedding, at most the number of features; None: as many as that.
     init : {"auto", "pca", "lda", "identity", "random"}
         The first L, as scikit-learn's.
     max_iter : int
@@ -41,27 +43,19 @@ class NCALearner(LinearLearner):
         Seed of the first L.
     """
 
-    def __init__(
-        self,
-        dim: int | None = 16,
-        *,
-        init: Init = "auto",
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        random_state: RandomState = None,
-    ) -> None:
-        self.dim = dim
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    n_components: int | None = 16
+    _: KW_ONLY
+    init: Init = "auto"
+    max_iter: int = 200
+    tol: float = 1e-5
+    random_state: RandomState = None
 
     def _learn(self, X: Any, relation: Relation) -> tuple[NDArray[np.float64], dict[str, Any]]:
         check_choice("init", self.init, get_args(Init))
         max_iter = check_count("max_iter", self.max_iter)
         rows = rows_with_classes(type(self).__name__, X, relation)
         analysis = NeighborhoodComponentsAnalysis(
-            self._wanted_dim(X.shape[1]),
+            self._n_kept(X.shape[1]),
             init=self.init,
             max_iter=max_iter,
             tol=check_number("tol", self.tol, 0),

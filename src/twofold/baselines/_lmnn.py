@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from twofold.baselines._lmnn_solver import MarginSolution, solve_margins
 from twofold.estimators import Relation
 
 
+@dataclass(eq=False, repr=False)
 class LMNNLearner(LinearLearner):
     """Large Margin Nearest Neighbour (Weinberger and Saul 2009), solved to its optimum over M ⪰ 0.
 
@@ -27,8 +29,8 @@ class LMNNLearner(LinearLearner):
 
     Parameters
     ----------
-    dim : int or None
-        Components of the embedding: the leading ones of M; None: all.
+    n_components : int or None
+        Of the embedding: the leading ones of M; None: all.
     k : int
         Target neighbours an item.
     push : float
@@ -39,24 +41,16 @@ class LMNNLearner(LinearLearner):
         It stops once the loss is known to be within `tol`, relatively, of the least.
     """
 
-    def __init__(
-        self,
-        dim: int | None = None,
-        *,
-        k: int = 3,
-        push: float = 0.5,
-        max_iter: int = 2000,
-        tol: float = 1e-3,
-    ) -> None:
-        self.dim = dim
-        self.k = k
-        self.push = push
-        self.max_iter = max_iter
-        self.tol = tol
+    n_components: int | None = None
+    _: KW_ONLY
+    k: int = 3
+    push: float = 0.5
+    max_iter: int = 2000
+    tol: float = 1e-3
 
     def _learn(self, X: Any, relation: Relation) -> tuple[NDArray[np.float64], dict[str, Any]]:
         k = check_count("k", self.k)
-        dim = self._wanted_dim(X.shape[1])
+        n_components = self._n_kept(X.shape[1])
         push = check_number("push", self.push, 0, strict=True)
         if push >= 1:
             raise ValueError(f"push must be below 1, got {push:g}.")
@@ -66,16 +60,16 @@ class LMNNLearner(LinearLearner):
         _refuse_small_classes(rows, k)
         targets = target_neighbours(rows.points, rows.classes, k)
         problem = MarginProblem(rows.points, rows.classes, targets, push)
-        found = solve_margins(problem, tol, max_iter)
-        if not found.converged:
-            _warn_of_early_stop(found, max_iter, tol)
+        solution = solve_margins(problem, tol, max_iter)
+        if not solution.converged:
+            _warn_of_early_stop(solution, max_iter, tol)
         history = {
-            "training": found.history,
-            "bound": found.bound,
-            "n_iter": len(found.history),
-            "converged": found.converged,
+            "training": solution.history,
+            "bound": solution.bound,
+            "n_iter": len(solution.history),
+            "converged": solution.converged,
         }
-        return factorise(found.metric, dim), history
+        return factorise(solution.metric, n_components), history
 
 
 def _refuse_small_classes(rows: ClassedRows, k: int) -> None:
@@ -89,8 +83,8 @@ def _refuse_small_classes(rows: ClassedRows, k: int) -> None:
         )
 
 
-def _warn_of_early_stop(found: MarginSolution, max_iter: int, tol: float) -> None:
-    above = (found.loss - found.bound) / found.loss
+def _warn_of_early_stop(solution: MarginSolution, max_iter: int, tol: float) -> None:
+    above = (solution.loss - solution.bound) / solution.loss
     warn_user(
         f"LMNNLearner stopped after max_iter={max_iter} steps, its loss at most {above:.2%} above "
         f"the least (tol={tol:g}). Raise max_iter or tol.",

@@ -26,7 +26,7 @@ SMALLEST_GAP = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarginSolution:
-    """The metric found.
+    """A metric, and how it came about.
 
     Attributes
     ----------
@@ -56,8 +56,8 @@ def solve_margins(problem: MarginProblem, tol: float, max_iter: int) -> MarginSo
     basis = _whitening(problem)
     whitened = replace(problem, points=(problem.points - problem.points.mean(axis=0)) @ basis)
     start = np.eye(basis.shape[1]) / max(1, basis.shape[1])
-    found = minimise_margin_loss(whitened, start, tol, max_iter)
-    return replace(found, metric=basis @ found.metric @ basis.T)
+    solution = minimise_margin_loss(whitened, start, tol, max_iter)
+    return replace(solution, metric=basis @ solution.metric @ basis.T)
 
 
 def _whitening(problem: MarginProblem) -> Matrix:
@@ -90,9 +90,9 @@ def minimise_margin_loss(
     step = 1 / max(float(np.linalg.norm(here.gradient, 2)), 1e-300)
     recent = deque([here.smoothed], maxlen=REMEMBERED)
     for _ in range(max_iter):
-        there, found = _descend(problem, pull, metric, here, step, max(recent), smoothing)
-        step = _spectral_step(there - metric, found.gradient - here.gradient, step)
-        metric, here = there, found
+        there, loss_there = _descend(problem, pull, metric, here, step, max(recent), smoothing)
+        step = _spectral_step(there - metric, loss_there.gradient - here.gradient, step)
+        metric, here = there, loss_there
         recent.append(here.smoothed)
         history.append(here.loss)
         share = _feasible_share(here.gradient, to_unit)
@@ -123,9 +123,9 @@ def _descend(
     length = 1.0
     while True:
         there = metric + length * direction
-        found = margin_loss(problem, pull, there, smoothing)
-        if found.smoothed <= highest + 1e-4 * length * slope or length < 1e-6:
-            return there, found
+        loss = margin_loss(problem, pull, there, smoothing)
+        if loss.smoothed <= highest + 1e-4 * length * slope or length < 1e-6:
+            return there, loss
         length *= 0.4
 
 

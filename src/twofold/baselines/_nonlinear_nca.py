@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from typing import Any, Literal, Self, get_args
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from twofold._core.checks import check_choice, check_count
-from twofold._core.random import RandomState
 from twofold.baselines._batch_task import BatchLoss
 from twofold.baselines._label_trained import BatchTrainedLearner
-from twofold.estimators import Relation
-from twofold.regression import Epoch, TrainingConfig
+from twofold.regression import TrainingConfig
 from twofold.relations import LabelRelation
 
 Loss = Literal["log", "expected"]
@@ -26,7 +23,7 @@ class NeighbourhoodLoss:
 
     p_i is the chance that item i picks one that is alike, when it picks another item of its batch
     at random, the closer the likelier. Items without an alike one in the batch are left out of the
-    mean. Cost: n² dim for a batch of n.
+    mean. Cost: n² n_components for a batch of n.
     """
 
     is_recordable = True
@@ -40,9 +37,9 @@ class NeighbourhoodLoss:
         alike = share_a_label(labels) & ~itself
         # A number, not −∞: the slope of a sum over nothing would be NaN.
         never = torch.finfo(points.dtype).min
-        closeness = (-squared_distances(points)).masked_fill(itself, never)
-        log_chance = torch.logsumexp(closeness.masked_fill(~alike, never), dim=1)
-        log_chance = log_chance - torch.logsumexp(closeness, dim=1)
+        negative_distance = (-squared_distances(points)).masked_fill(itself, never)
+        log_chance = torch.logsumexp(negative_distance.masked_fill(~alike, never), dim=1)
+        log_chance = log_chance - torch.logsumexp(negative_distance, dim=1)
         losses = -log_chance if self.loss == "log" else 1 - log_chance.exp()
         counted = alike.any(dim=1)
         return torch.where(counted, losses, 0).sum() / counted.sum().clamp(min=1)
@@ -62,6 +59,7 @@ def share_a_label(labels: Tensor) -> Tensor:
     return indicator @ indicator.T > 0
 
 
+@dataclass(eq=False, repr=False)
 class NonlinearNCALearner(BatchTrainedLearner):
     """A network trained with the loss of neighbourhood components analysis over minibatches.
 
@@ -72,61 +70,28 @@ class NonlinearNCALearner(BatchTrainedLearner):
 
     Parameters
     ----------
-    dim : int
-        Components of the embedding, compared by distance.
+    n_components : int
+        Of the embedding, compared by distance.
     loss : {"log", "expected"}
         −mean log p_i, or 1 − mean p_i. The paper maximises the expected number of right picks,
         which is the second; the first learns from items whose p_i is near 0 as well, and was
         better on digits at every learning rate tried.
-    embedder, max_epochs, batch_size, learning_rate, weight_decay, dropout, \
-validation_fraction, flips, device, random_state, verbose, callback, checkpoint
-        As for `MetricLearner`; an epoch is a pass over all items, a batch has at least two.
+    embedder, validation_fraction, device, random_state, verbose
+        As for `SiameseLearner`; an epoch is a pass over all items, a batch has at least two.
     """
 
-    def __init__(
-        self,
-        dim: int = 16,
-        *,
-        loss: Loss = "log",
-        embedder: Any = "mlp",
-        max_epochs: int = 30,
-        batch_size: int = 64,
-        learning_rate: float = 1e-3,
-        weight_decay: float | Literal["auto"] = "auto",
-        dropout: float | Literal["auto"] = "auto",
-        validation_fraction: float = 0.0,
-        flips: bool = False,
-        device: str = "auto",
-        random_state: RandomState = None,
-        verbose: bool = False,
-        callback: Callable[[Epoch], Any] | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.dim = dim
-        self.loss = loss
-        self.embedder = embedder
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.dropout = dropout
-        self.validation_fraction = validation_fraction
-        self.flips = flips
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
-        self.checkpoint = checkpoint
+    n_components: int = 16
+    _: KW_ONLY
+    loss: Loss = "log"
 
-    def fit(self, X: Any, y: Any = None, *, relation: Relation | None = None) -> Self:
-        """Learn from labels; see `LabelTrainedLearner.fit`."""
+    def _prepare_labels(self, relation: LabelRelation) -> int:
         check_choice("loss", self.loss, get_args(Loss))
-        check_count("batch_size", self.batch_size, minimum=2)
         self.metric_ = "euclidean"
-        return super().fit(X, y, relation=relation)
+        return check_count("n_components", self.n_components)
 
     def _losses(
         self, relation: LabelRelation, config: TrainingConfig, rng: np.random.Generator
     ) -> tuple[BatchLoss, BatchLoss]:
+        check_count("batch_size", config.batch_size, minimum=2)
         loss = NeighbourhoodLoss(self.loss)
         return loss, loss

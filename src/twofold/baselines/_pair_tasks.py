@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from twofold.regression import Features, flip_some
+from twofold.baselines._item_batches import ItemBatches
+from twofold.regression import Features
 from twofold.relations import PairRelation, TripletRelation
 
 
@@ -44,7 +45,7 @@ class Cosine:
         return 0.5 * (wanted - functional.cosine_similarity(left, right)).square()
 
 
-class PairTask:
+class PairTask(ItemBatches):
     """Pairs of items, both through the same network."""
 
     is_recordable = True
@@ -57,10 +58,7 @@ class PairTask:
         device: str,
         flips: bool = False,
     ) -> None:
-        self.features = features
-        self.n_examples = relation.n_pairs
-        self.index_device = features.index_device
-        self.flips = flips
+        super().__init__(features, relation.n_pairs, flips)
         self._loss = loss
         self._left = _on(relation.left, self.index_device)
         self._right = _on(relation.right, self.index_device)
@@ -71,16 +69,13 @@ class PairTask:
     def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
         """Return the mean loss on some pairs."""
         items = torch.cat([self._left[examples], self._right[examples]])
-        batch = self.features.rows(items)
-        if self.flips and network.training:
-            batch = flip_some(batch)
-        left, right = network(batch).float().chunk(2)
+        left, right = self.points(network, items).chunk(2)
         examples = examples.to(self._similar.device, non_blocking=True)
         losses = self._loss(left, right, self._similar[examples])
         return losses.mean() if self._weight is None else (self._weight[examples] * losses).mean()
 
 
-class TripletTask:
+class TripletTask(ItemBatches):
     """Triplets of items, all three through the same network: max(0, m + ‖a − p‖² − ‖a − n‖²)."""
 
     is_recordable = True
@@ -92,20 +87,15 @@ class TripletTask:
         margin: float,
         flips: bool = False,
     ) -> None:
-        self.features = features
-        self.n_examples = relation.n_triplets
-        self.index_device = features.index_device
-        self.flips = flips
+        super().__init__(features, relation.n_triplets, flips)
         self.margin = margin
         roles = (relation.anchor, relation.positive, relation.negative)
         self._items = torch.stack([_on(role, self.index_device) for role in roles])
 
     def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
         """Return the mean loss on some triplets."""
-        batch = self.features.rows(self._items[:, examples].flatten())
-        if self.flips and network.training:
-            batch = flip_some(batch)
-        anchor, positive, negative = network(batch).float().chunk(3)
+        items = self._items[:, examples].flatten()
+        anchor, positive, negative = self.points(network, items).chunk(3)
         near: Tensor = (anchor - positive).square().sum(dim=1)
         far: Tensor = (anchor - negative).square().sum(dim=1)
         return (self.margin + near - far).clamp(min=0).mean()

@@ -26,7 +26,9 @@ class NetworkWithProxies(nn.Module):
         return cast(Tensor, self.network(items))
 
 
-def proxy_anchor_loss(pml: Any, n_classes: int, dim: int, rng: np.random.Generator) -> nn.Module:
+def proxy_anchor_loss(
+    pml: Any, n_classes: int, n_components: int, rng: np.random.Generator
+) -> nn.Module:
     """Return the proxy-anchor loss, its proxies `PROXY_RATE` times a parameter.
 
     A step of Adam is as long as its learning rate, however large the gradient. So the proxies move
@@ -36,7 +38,7 @@ def proxy_anchor_loss(pml: Any, n_classes: int, dim: int, rng: np.random.Generat
     ----------
     pml : module
         pytorch_metric_learning.
-    n_classes, dim : int
+    n_classes, n_components : int
         Number of proxies, and their components.
     rng : Generator
         Of the proxies to begin with; their deviation √(2 / n_classes) is the package's own.
@@ -47,7 +49,7 @@ def proxy_anchor_loss(pml: Any, n_classes: int, dim: int, rng: np.random.Generat
         with torch.no_grad():
             proxies.copy_(torch.from_numpy(drawn))
 
-    loss = pml.losses.ProxyAnchorLoss(n_classes, dim, weight_init_func=draw)
+    loss = pml.losses.ProxyAnchorLoss(n_classes, n_components, weight_init_func=draw)
     parametrize.register_parametrization(loss, "proxies", _Multiple(PROXY_RATE))
     return cast(nn.Module, loss)
 

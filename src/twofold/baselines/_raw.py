@@ -1,36 +1,44 @@
-"""The features as they are: what every learnt metric has to beat."""
+"""The features as given: what every learnt metric has to beat."""
 
 from __future__ import annotations
 
 import time
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
+from twofold._core.checks import check_choice
 from twofold.baselines._flat_features import dense_rows, flat_features
 from twofold.baselines._flat_learner import FlatLearner, blocks
 from twofold.estimators import Relation
 from twofold.regression import RegressorEmbedder
 
+Metric = Literal["euclidean", "cosine"]
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class RawFeatures(FlatLearner):
-    """The features as they are, images made flat; nothing is learnt.
+    """The features as given, images made flat; nothing is learnt.
 
     Parameters
     ----------
     standardise : bool
         Bring each feature to mean 0 and deviation 1; one that is constant becomes 0.
+    metric : {"euclidean", "cosine"}
+        How they are compared.
     """
 
-    def __init__(self, *, standardise: bool = False) -> None:
-        self.standardise = standardise
+    standardise: bool = False
+    metric: Metric = "euclidean"
 
     def fit(self, X: Any, y: Any = None, *, relation: Relation | None = None) -> Self:
         """Note the features' shape, mean and deviation; `y` and `relation` are not looked at."""
         if not isinstance(self.standardise, bool | np.bool_):
             raise TypeError(f"standardise must be True or False, got {self.standardise!r}.")
+        check_choice("metric", self.metric, get_args(Metric))
         X = flat_features(self, X, reset=True)
         began = time.perf_counter()
         scaler = StandardScaler(with_mean=self.standardise, with_std=self.standardise)
@@ -38,7 +46,7 @@ class RawFeatures(FlatLearner):
             scaler.partial_fit(dense_rows(X, rows))
         self.history_: dict[str, Any] = {}
         # A scaler is no regressor, but it is kept and saved like one.
-        self._keep(RegressorEmbedder(scaler), X.shape[1], began)
+        self._keep(RegressorEmbedder(scaler), X.shape[1], began, self.metric)
         return self
 
     def _embed(self, rows: NDArray[np.float64]) -> NDArray[np.floating[Any]]:
