@@ -23,7 +23,7 @@ BENCHMARKS = (
     "multilabel",
     "updates",
 )
-ONLY_BY_NAME = ("equal_seconds", "few_pairs", "asking", "flipped")
+ONLY_BY_NAME = ("equal_seconds", "few_pairs", "asking", "flipped", "hard_cases", "ablations")
 """These take a quarter of an hour or more."""
 
 

@@ -10,7 +10,6 @@ from twofold.evaluation import gain_error, rank_error
 from twofold.feedback._candidate import Candidate, FeaturesCandidate, RidgeCandidate, Round
 from twofold.feedback._problem import Problem
 from twofold.feedback._validation import (
-    FEWEST_HELD_OUT,
     MOST_FOLDS,
     MOST_HELD_OUT,
     PRECISION,
@@ -36,7 +35,7 @@ class Race:
     reference : FeaturesCandidate
         The features as given, which the others have to beat.
     share : float
-        Of the statements that one fold holds out, at most.
+        Of the items that one fold holds out.
 
     Attributes
     ----------
@@ -51,7 +50,7 @@ class Race:
         self.seconds = {"targets": 0.0, "regression": 0.0}
         self._problem = problem
         self._reference = reference
-        self._share = min(share, MOST_HELD_OUT / max(1, n_rarer(problem.statements)))
+        self._held_out_share = (problem.statements, share, problem.rng, MOST_HELD_OUT)
         self._traces: dict[Candidate, ValidationTrace] = {}
         self._dropped: list[ValidationTrace] = []
 
@@ -60,8 +59,8 @@ class Race:
         for candidate in (self._reference, *candidates):
             self._traces[candidate] = ValidationTrace(candidate.name)
         while len(self.folds) < MOST_FOLDS:
-            fold = hold_out_items(self._problem.statements, self._share, self._problem.rng)
-            if fold is None or len(fold.held_out) < FEWEST_HELD_OUT:
+            fold = hold_out_items(*self._held_out_share)
+            if fold is None:
                 return
             self.folds.append(fold)
             for candidate, trace in self._traces.items():
@@ -115,7 +114,7 @@ class Race:
             one, n = self.best(half) if self.beats_features(half) else (self._reference, 1)
             scores.append(self._traces[one].scores(None if half is None else 1 - half)[n - 1])
         expected = {"new items": float(np.mean(scores))}
-        fold = hold_out_statements(self._problem.statements, self._share, self._problem.rng)
+        fold = hold_out_statements(*self._held_out_share)
         if fold is not None:
             trace = ValidationTrace(candidate.name)
             self._trace(with_rounds(candidate, n_rounds), fold, trace)

@@ -13,8 +13,6 @@ MOST_HELD_OUT = 250
 """Statements of the rarer kind that one fold holds out, and that all folds together have to."""
 MOST_FOLDS, PRECISION = 5, 0.01
 """Folds are added until the best score is known so well, by its standard error."""
-FEWEST_HELD_OUT = 5
-"""Statements of which fewer cannot tell one round from another."""
 
 
 class ValidationTrace:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,46 +31,47 @@ class ItemFold:
 
 
 def hold_out_items(
-    statements: Statements, share: float, rng: np.random.Generator, most_items: float = 0.35
+    statements: Statements, share: float, rng: np.random.Generator, most: int | None = None
 ) -> ItemFold | None:
-    """Hold out statements together with the items they are about, as if these were new.
+    """Hold out items, and all statements about these alone, as if they were new.
 
     Parameters
     ----------
     statements : PairRelation or TripletRelation
         All of them.
     share : float
-        The most that is held out.
+        Of the items that are held out at most, and of the statements.
     rng : Generator
-        Draws what is held out: of pairs, as large a share of the rarer kind as of the other.
-    most_items : float
-        Share of the items that are held out at most.
+        Draws what is held out, of pairs both kinds in turn.
+    most : int, optional
+        Pairs of the rarer kind, or triplets, that are held out at most.
 
     Returns
     -------
     ItemFold or None
-        None where one kind of statement would be missing in a part.
+        None where too few statements of a kind would be in a part.
     """
     ends = _ends(statements)
-    order = _rarer_first(statements, share, rng)
+    n_held_out = round(_bounded(share, statements, most) * len(ends))
+    order = _in_turn(statements, rng)
     # When each item, and with it each statement, is drawn in: statements are drawn one by one, and
     # bring with them all that are about items drawn so far.
     since = np.full(statements.n_items, len(order))
     for role in ends.T:
         np.minimum.at(since, role[order], np.arange(len(order)))
-    n_held_out = round(share * len(ends))
     drawn_in = np.sort(np.max(since[ends], axis=1))
     n_drawn = int(drawn_in[n_held_out]) if n_held_out < len(drawn_in) else len(order)
     n_new = np.searchsorted(np.sort(since), np.arange(n_drawn + 1))
-    n_drawn = int(np.searchsorted(n_new, most_items * statements.n_items, "right")) - 1
+    n_drawn = int(np.searchsorted(n_new, share * statements.n_items, "right")) - 1
     is_new = since < n_drawn
     return _fold(statements, np.all(is_new[ends], axis=1), np.flatnonzero(~is_new))
 
 
 def hold_out_statements(
-    statements: Statements, share: float, rng: np.random.Generator
+    statements: Statements, share: float, rng: np.random.Generator, most: int | None = None
 ) -> ItemFold | None:
     """Hold out statements at random, about items that others may tell of."""
+    share = _bounded(share, statements, most)
     is_held_out = np.zeros(len(statements), dtype=bool)
     is_held_out[rng.permutation(len(statements))[: round(share * len(statements))]] = True
     return _fold(statements, is_held_out, None)
@@ -85,24 +85,27 @@ def n_rarer(statements: Statements) -> int:
     return min(n_alike, len(statements) - n_alike)
 
 
+def _bounded(share: float, statements: Statements, most: int | None) -> float:
+    return share if most is None else min(share, most / max(1, n_rarer(statements)))
+
+
 def _fold(
     statements: Statements, is_held_out: NDArray[np.bool_], known: NDArray[np.int64] | None
 ) -> ItemFold | None:
     kept, held_out = _take(statements, ~is_held_out), _take(statements, is_held_out)
-    return ItemFold(kept, held_out, known) if n_rarer(kept) and n_rarer(held_out) else None
+    # Two of a kind are the fewest that have a standard error.
+    can_be_scored = n_rarer(kept) > 0 and n_rarer(held_out) > 1
+    return ItemFold(kept, held_out, known) if can_be_scored else None
 
 
-def _rarer_first(
-    statements: Statements, share: float, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Return statements in random order: a share of the rarer kind, then all of the other."""
+def _in_turn(statements: Statements, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return statements in random order, of pairs both kinds in turn as long as there are both."""
     order = rng.permutation(len(statements))
     if isinstance(statements, TripletRelation):
         return order
     alike = statements.similar[order] > 0.5
-    is_rarer = alike if alike.mean() <= 0.5 else ~alike
-    is_first = is_rarer & (np.cumsum(is_rarer) <= math.ceil(share * is_rarer.sum()))
-    return np.concatenate([order[is_first], order[~is_rarer]])
+    place = np.where(alike, np.cumsum(alike), np.cumsum(~alike))
+    return order[np.argsort(place, kind="stable")]
 
 
 def _ends(statements: Statements) -> NDArray[np.int64]:
