@@ -73,7 +73,7 @@ def inspect(
                 bars[what] = progress.add_task(what, total=1.0)
             progress.update(bars[what], completed=share)
 
-        found = inspect_pairs(
+        inspection = inspect_pairs(
             relation,
             table,
             keys=keys,
@@ -83,11 +83,11 @@ def inspect(
             progress=show,
         )
     if as_json:
-        typer.echo(json.dumps(found.to_json(), indent=1, ensure_ascii=False, allow_nan=False))
+        typer.echo(json.dumps(inspection.to_json(), indent=1, ensure_ascii=False, allow_nan=False))
     else:
-        _print(console, found)
+        _print(console, inspection)
     if out is not None:
-        page = write_text(out, inspect_page(found, pairs.name))
+        page = write_text(out, inspect_page(inspection, pairs.name))
         if not as_json:
             console.print(f"Open {page} in a browser.", markup=False, soft_wrap=True)
 
@@ -121,76 +121,76 @@ def _progress() -> Progress:
     )
 
 
-def _print(console: Console, found: Inspection) -> None:
-    console.print(_counts(found))
+def _print(console: Console, inspection: Inspection) -> None:
+    console.print(_counts(inspection))
     console.print()
-    console.print(Text(f"{found.headline}.", style="bold"))
-    for sentence in found.reading:
+    console.print(Text(f"{inspection.headline}.", style="bold"))
+    for sentence in inspection.reading:
         console.print(Text(sentence))
     console.print()
-    if found.gauge is not None:
-        console.print(_curve(found))
-    if found.suspects:
-        console.print(_suspects(found))
-    if found.suggestions:
-        console.print(_suggestions(found))
-    if found.diagnosis.contradictions:
-        console.print(_chains(found))
+    if inspection.gauge is not None:
+        console.print(_curve(inspection))
+    if inspection.suspects:
+        console.print(_suspects(inspection))
+    if inspection.suggestions:
+        console.print(_suggestions(inspection))
+    if inspection.diagnosis.contradictions:
+        console.print(_chains(inspection))
 
 
-def _counts(found: Inspection) -> Table:
+def _counts(inspection: Inspection) -> Table:
     from twofold.report import count_rows
 
     table = Table(title="What is stated", title_justify="left", show_header=False)
     table.add_column()
     table.add_column(justify="right")
-    for name, figure in count_rows(found):
+    for name, figure in count_rows(inspection):
         table.add_row(name, figure)
     return table
 
 
-def _curve(found: Inspection) -> Table:
+def _curve(inspection: Inspection) -> Table:
     table = Table(title="How many pairs it takes", title_justify="left")
     table.add_column("pairs used", justify="right")
     table.add_column("AUROC on others", justify="right")
-    for point in found.gauge.curve if found.gauge is not None else ():
+    for point in inspection.gauge.curve if inspection.gauge is not None else ():
         table.add_row(f"{point.n_pairs:,}", f"{point.auroc:.3f} ± {point.standard_error:.3f}")
     return table
 
 
-def _suspects(found: Inspection) -> Table:
+def _suspects(inspection: Inspection) -> Table:
     table = Table(title="The most suspicious pairs, rows from 0", title_justify="left")
     for heading in ("row", "left", "right", "stated", "suspicion"):
         table.add_column(heading, justify="right" if heading in ("row", "suspicion") else "left")
-    for one in found.suspects:
+    for one in inspection.suspects:
         stated = {0.0: "not alike", 1.0: "alike"}.get(one.similar, f"{one.similar:.2g}")
-        left, right = (Text(str(found.key(item))) for item in (one.left, one.right))
+        left, right = (Text(str(inspection.key(item))) for item in (one.left, one.right))
         table.add_row(f"{one.row:,}", left, right, stated, f"{one.suspicion:.3f}")
     return table
 
 
-def _suggestions(found: Inspection) -> Table:
+def _suggestions(inspection: Inspection) -> Table:
     table = Table(title="What to ask next", title_justify="left")
     for heading in ("left", "right", "probably alike"):
         table.add_column(heading, justify="right" if heading == "probably alike" else "left")
-    for one in found.suggestions or ():
-        left, right = (Text(str(found.key(item))) for item in (one.left, one.right))
+    for one in inspection.suggestions or ():
+        left, right = (Text(str(inspection.key(item))) for item in (one.left, one.right))
         table.add_row(left, right, f"{one.probability:.2f}")
     return table
 
 
-def _chains(found: Inspection) -> Table:
+def _chains(inspection: Inspection) -> Table:
     from twofold.report import shown_chain
 
-    shown = min(SHOWN_CHAINS, len(found.diagnosis.contradictions))
+    shown = min(SHOWN_CHAINS, len(inspection.diagnosis.contradictions))
     table = Table(
-        title=f"{shown} of {found.diagnosis.n_contradictions:,} dissimilar pairs that a chain of "
-        "similar ones joins",
+        title=f"{shown} of {inspection.diagnosis.n_contradictions:,} dissimilar pairs that a chain "
+        "of similar ones joins",
         title_justify="left",
     )
     for heading in ("row", "not alike", "and yet"):
         table.add_column(heading, justify="right" if heading == "row" else "left")
     for number in range(shown):
-        one = shown_chain(found, number)
+        one = shown_chain(inspection, number)
         table.add_row(f"{one.row:,}", Text(f"{one.left}, {one.right}"), Text(one.text))
     return table

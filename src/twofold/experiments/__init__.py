@@ -4,6 +4,7 @@ from twofold.experiments._demo import DEMO_METHODS, Demo, DemoMethod, DemoRun, r
 from twofold.experiments._gallery import Gallery, Shown, choose_shown, read_gallery
 from twofold.experiments._inspect import inspect_pairs
 from twofold.experiments._inspection import Inspection, Suggested, Suspect
+from twofold.experiments._inspection_reading import Expectation
 from twofold.experiments._machine import describe_commit, describe_machine
 from twofold.experiments._methods import DEFAULT_METHODS, METHODS, Method, choose_methods
 from twofold.experiments._paper import PROTOCOLS, PaperFigures, Protocol
@@ -27,6 +28,7 @@ __all__ = [
     "Demo",
     "DemoMethod",
     "DemoRun",
+    "Expectation",
     "Gallery",
     "Inspection",
     "Method",

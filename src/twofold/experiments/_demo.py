@@ -16,14 +16,15 @@ from twofold.baselines import SiameseLearner
 from twofold.estimators import MetricLearner
 from twofold.evaluation import knn_accuracy, pair_auroc, pair_similarity
 from twofold.experiments._machine import describe_machine
-from twofold.regression import Epoch
+from twofold.regression import Epoch, Network
 from twofold.relations import LabelRelation, PairRelation
+from twofold.targets import Named
 
-DIM = 16
+N_COMPONENTS = 16
 TEST_SHARE = 0.25
 N_NEIGHBOURS = 5
 SIAMESE_EPOCHS = 10
-REGULARISATION = {"dropout": 0.2, "weight_decay": 0.03}
+DROPOUT, WEIGHT_DECAY = 0.2, 0.03
 """The defaults for classes, given to those methods too that only see pairs of them."""
 
 
@@ -46,6 +47,7 @@ FML_C = DemoMethod("FML-C", "sampled pairs, contrastive targets, then regression
 FML_DP = DemoMethod("FML-DP", "sampled pairs, dot-product targets, then regression")
 SIAMESE = DemoMethod("Siamese", "the same network, trained on the sampled pairs")
 DEMO_METHODS = (TWOFOLD, FML_C, FML_DP, SIAMESE)
+TARGETS: dict[DemoMethod, Named] = {TWOFOLD: "auto", FML_C: "fml-c", FML_DP: "fml-dp"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +64,7 @@ class DemoRun:
         "targets" (0 for the Siamese network) and "training".
     accuracy : float
         Of the five nearest training digits' vote, on test digits.
-    points : ndarray of float32, shape (n_test, dim)
+    points : ndarray of float32, shape (n_test, n_components)
         Test digits' embedding.
     neighbours : ndarray of int64, shape (n_test, 5)
         Rows of the training digits nearest to each test digit.
@@ -108,6 +110,8 @@ class Demo:
 
 
 Watcher = Callable[[DemoMethod, Epoch, float], Any]
+Known = dict[DemoMethod, PairRelation | LabelRelation]
+"""What each method learns from."""
 
 
 def run_demo(seed: int = 0, watch: Watcher | None = None, max_epochs: int | None = None) -> Demo:
@@ -132,16 +136,12 @@ def run_demo(seed: int = 0, watch: Watcher | None = None, max_epochs: int | None
     X, classes = digits.data.astype(np.float32), digits.target.astype(np.int64)
     relation = LabelRelation(classes[train])
     pairs = relation.sample_pairs(random_state=seed)
-    _load_all(X[train], pairs)
+    known: Known = {TWOFOLD: relation, FML_C: pairs, FML_DP: pairs, SIAMESE: pairs}
+    _warm_up(X[train], known)
     split = _Split(X[train], X[test], classes[train], classes[test], seed)
     runs = tuple(
-        _run(method, _learner(method, seed, max_epochs), split, known, watch)
-        for method, known in (
-            (TWOFOLD, relation),
-            (FML_C, pairs),
-            (FML_DP, pairs),
-            (SIAMESE, pairs),
-        )
+        _run(method, _learner(method, seed, max_epochs), split, known[method], watch)
+        for method in DEMO_METHODS
     )
     return Demo(
         digits.images[train],
@@ -167,16 +167,20 @@ class _Split:
 def _learner(
     method: DemoMethod, seed: int, max_epochs: int | None
 ) -> MetricLearner | SiameseLearner:
-    common: dict[str, Any] = {"random_state": seed, "device": "cpu"} | REGULARISATION
-    if max_epochs is not None:
-        common["max_epochs"] = max_epochs
+    if max_epochs is None and method is SIAMESE:
+        max_epochs = SIAMESE_EPOCHS
+    common: dict[str, Any] = {
+        "embedder": Network(
+            max_epochs="auto" if max_epochs is None else max_epochs,
+            dropout=DROPOUT,
+            weight_decay=WEIGHT_DECAY,
+        ),
+        "random_state": seed,
+        "device": "cpu",
+    }
     if method is SIAMESE:
-        return SiameseLearner(DIM, **({"max_epochs": SIAMESE_EPOCHS} | common))
-    if method is TWOFOLD:
-        return MetricLearner(DIM, **common)
-    return MetricLearner(
-        DIM, loss="contrastive" if method is FML_C else "dot", feedback=0, **common
-    )
+        return SiameseLearner(N_COMPONENTS, **common)
+    return MetricLearner(N_COMPONENTS, targets=TARGETS[method], **common)
 
 
 def _run(
@@ -198,7 +202,7 @@ def _run(
         if watch is not None:
             watch(method, epoch, curve[-1][1])
 
-    learner.callback = follow
+    learner.set_params(embedder__callback=follow)
     learner.fit(split.train, relation=known)
     train_points, test_points = learner.transform(split.train), learner.transform(split.test)
     targets_seconds = learner.timing_.get("targets", 0.0)
@@ -220,9 +224,7 @@ def _run(
     )
 
 
-def _load_all(X: NDArray[np.float32], pairs: PairRelation) -> None:
-    """Have Numba compile and torch load what they need before anything is timed."""
-    for loss in ("contrastive", "dot"):
-        MetricLearner(2, loss=loss, max_epochs=1, device="cpu", random_state=0).fit(
-            X, relation=pairs
-        )
+def _warm_up(X: NDArray[np.float32], known: Known) -> None:
+    """Have Numba compile and torch load all that the methods use before anything is timed."""
+    for method in DEMO_METHODS:
+        _learner(method, seed=0, max_epochs=1).fit(X, relation=known[method])

@@ -1,4 +1,4 @@
-"""A run is looked at while it trains: AUROC on test pairs, neighbours on the validation part."""
+"""A run is evaluated while it trains: AUROC on test pairs, neighbours on the validation part."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from twofold.estimators import EmbeddingLearner
 from twofold.evaluation import (
-    NeighbourMetric,
+    Metric,
     knn_accuracy,
     knn_jaccard,
     pair_auroc,
@@ -18,7 +18,7 @@ from twofold.evaluation import (
 )
 from twofold.experiments._examples import Examples
 from twofold.experiments._paper import N_EVALUATIONS, N_NEIGHBOURS, Protocol
-from twofold.experiments._progress import Look, RunProgress
+from twofold.experiments._progress import Evaluation, RunProgress
 from twofold.regression import Epoch
 
 Embed = Callable[[Any], NDArray[np.float32]]
@@ -27,7 +27,7 @@ Watcher = Callable[[int, int, float], Any]
 
 
 class Follower:
-    """Looks at a learner at some of its epochs, and keeps what it saw.
+    """Evaluates a learner at some of its epochs.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Follower:
     learner : EmbeddingLearner
         Whose metric compares points.
     progress : RunProgress
-        Where what is seen goes.
+        That keeps the evaluations.
     watch : callable (epoch, n_epochs, auroc), optional
         Told every time.
     """
@@ -59,18 +59,18 @@ class Follower:
         self._is_new = True
 
     def follow(self, epoch: Epoch) -> None:
-        """Look at a network after an epoch, if it is one to look at."""
+        """Evaluate a network after an epoch, if it is one of those."""
         if self._is_new:
             self.progress.forget_from(epoch.number)
             self._is_new = False
         if epoch.number in evaluated_epochs(epoch.n_epochs):
             assert epoch.embed is not None
-            auroc = self.look(epoch.embed, epoch.number, epoch.seconds)
+            auroc = self.evaluate(epoch.embed, epoch.number, epoch.seconds)
             if self._watch is not None:
                 self._watch(epoch.number, epoch.n_epochs, auroc)
 
-    def look(self, embed: Embed, epoch: int, seconds: float) -> float:
-        """Note where a run stands; return its AUROC."""
+    def evaluate(self, embed: Embed, epoch: int, seconds: float) -> float:
+        """Keep where a run stands; return its AUROC."""
         test = embed(self._examples.test.features)
         pairs = self._examples.test_pairs
         similarity = pair_similarity(test, pairs.left, pairs.right, self._learner.metric_)
@@ -81,14 +81,14 @@ class Follower:
             (self._neighbours(fitted, validation, metric), metric)
             for metric in self._protocol.neighbour_metrics
         )
-        self.progress.note(Look(epoch, score, metric, fitted, test), seconds, auroc)
+        self.progress.note(Evaluation(epoch, score, metric, fitted, test), seconds, auroc)
         return auroc
 
     def _neighbours(
         self,
         fitted: NDArray[np.float32],
         validation: NDArray[np.float32],
-        metric: NeighbourMetric,
+        metric: Metric,
     ) -> float:
         return neighbours_score(
             self._protocol,
@@ -106,7 +106,7 @@ def neighbours_score(
     labels: NDArray[Any],
     test_points: NDArray[np.float32],
     test_labels: NDArray[Any],
-    metric: NeighbourMetric,
+    metric: Metric,
 ) -> float:
     """Return the accuracy, or the Jaccard index, of the five nearest neighbours."""
     score = knn_accuracy if protocol.score == "accuracy" else knn_jaccard
@@ -114,8 +114,8 @@ def neighbours_score(
 
 
 def evaluated_epochs(n_epochs: int) -> frozenset[int]:
-    """Return the epochs to look at: dense at first, where a curve rises, and even in the end."""
+    """Return the epochs to evaluate: dense at first, where a curve rises, and even in the end."""
     rising = np.geomspace(1, n_epochs, N_EVALUATIONS // 2)
     even = np.linspace(n_epochs / 2, n_epochs, N_EVALUATIONS // 2)
-    chosen = np.rint(np.concatenate([rising, even])).astype(int)
-    return frozenset(int(epoch) for epoch in chosen if epoch >= 1)
+    epochs = np.rint(np.concatenate([rising, even])).astype(int)
+    return frozenset(int(epoch) for epoch in epochs if epoch >= 1)

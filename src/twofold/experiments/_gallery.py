@@ -21,7 +21,7 @@ from sklearn.neighbors import NearestNeighbors
 from twofold._core.files import write_text
 from twofold.experiments._examples import Examples
 from twofold.experiments._paper import N_NEIGHBOURS
-from twofold.experiments._progress import Look
+from twofold.experiments._progress import Evaluation
 
 FORMAT, FORMAT_VERSION = "twofold-gallery", 1
 N_SHOWN = 12
@@ -68,17 +68,19 @@ def gallery_of(
     method: str,
     seed: int,
     examples: Examples,
-    seen: Look | None,
+    evaluation: Evaluation | None,
     label_names: tuple[str, ...],
 ) -> Gallery | None:
-    """Choose what to show of a look at a run; None unless the items are images of one class."""
+    """Choose what to show of an evaluated run; None unless the items are images of one class."""
     images, labels = examples.test.features, examples.test.labels
     pictures = _as_images(images), _as_images(examples.fitted.features)
-    if seen is None or pictures[0] is None or pictures[1] is None or labels.ndim != 1:
+    if evaluation is None or pictures[0] is None or pictures[1] is None or labels.ndim != 1:
         return None
     fitted_labels = examples.fitted.labels
     search = NearestNeighbors(n_neighbors=min(N_NEIGHBOURS, len(fitted_labels)))
-    nearest = search.fit(seen.fitted_points).kneighbors(seen.test_points, return_distance=False)
+    nearest = search.fit(evaluation.fitted_points).kneighbors(
+        evaluation.test_points, return_distance=False
+    )
     wrong = fitted_labels[nearest] != labels[:, None]
     return Gallery(
         data_set,

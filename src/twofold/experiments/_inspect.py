@@ -9,20 +9,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.linear_model import Ridge
+from sklearn.preprocessing import normalize
 
 from twofold._core.checks import check_count
 from twofold._core.warnings import RelationWarning
 from twofold.estimators import MetricLearner
 from twofold.evaluation import pair_auroc, pair_similarity
 from twofold.experiments._inspection import Inspection, Suggested, Suspect
+from twofold.experiments._inspection_reading import Expectation
 from twofold.regression import n_rows
 from twofold.relations import PairRelation, TooFewPairsError, diagnose, split_folds
-from twofold.targets import Gauge, gauge_targets, rank_suspicious, suspicion
+from twofold.targets import Gauge, Targets, gauge_targets, rank_suspicious, suspicion
 
 Progress = Callable[[str, float], Any]
 """Called with what is being done and the share of it that is."""
 N_FOLDS = 5
+N_ROUNDS = 30
+"""Of feedback, whatever the pairs decide: ridge maps take seconds, and no network is trained."""
 
 
 def inspect_pairs(
@@ -42,7 +45,7 @@ def inspect_pairs(
     relation : PairRelation
         The statements.
     features : array or sparse matrix, n_items rows, optional
-        With them the suspicious are found by embeddings, which also know of items in few pairs;
+        With them statements are scored by embeddings, which also know of items in few pairs;
         without, by targets.
     keys : array_like, shape (n_items,), optional
         What the items are called; by default their numbers.
@@ -77,18 +80,24 @@ def inspect_pairs(
         )
         sure = relation.similar != 0.5
         features_auroc = pair_auroc(relation.similar[sure] > 0.5, similarity[sure])
+    learner = None
+    if features is not None and (gauge is not None or n_suggested):
+        told("fitting", 0.0)
+        learner = _fit_ridge_maps(features, relation, random_state)
+        told("fitting", 1.0)
     suggestions = None
-    if n_suggested:
+    if learner is not None and n_suggested:
         told("asking", 0.0)
-        suggestions = _suggestions(relation, features, n_suggested, random_state)
+        suggestions = _suggestions(learner, n_suggested, random_state)
         told("asking", 1.0)
     return Inspection(
         keys=names,
         diagnosis=diagnosis,
         gauge=gauge,
         why_no_gauge=why_not,
-        judge=None if gauge is None else "targets" if features is None else "features",
+        scored_by=None if gauge is None else "targets" if features is None else "features",
         features_auroc=features_auroc,
+        expectation=None if learner is None else _expectation(learner),
         suspects=() if similarity is None else _suspects(relation, similarity, n_suspicious),
         suggestions=suggestions,
         seed=random_state,
@@ -107,7 +116,7 @@ def embedding_similarity(
     Parameters
     ----------
     relation : PairRelation
-        Statements, parted into five folds; each is judged by what is learnt from the others.
+        Statements, parted into five folds; each is scored by what is learnt from the others.
     features : array or sparse matrix, n_items rows
         What the embedding starts from.
     random_state : int
@@ -122,38 +131,49 @@ def embedding_similarity(
     """
     similarity = np.empty(relation.n_pairs, dtype=np.float32)
     for number, fold in enumerate(split_folds(relation, N_FOLDS, random_state), start=1):
-        points = _learnt_points(features, fold.kept, random_state)
+        learner = _fit_ridge_maps(features, fold.kept, random_state)
+        points = learner.transform(features)
+        if learner.metric_ == "cosine":  # distances of rows of one length order as cosines do
+            points = normalize(points)
         left, right = relation.left[fold.held_out], relation.right[fold.held_out]
-        found = pair_similarity(points, left, right, "euclidean")
+        scores = pair_similarity(points, left, right, "euclidean")
         # Each fold has a scale of its own.
-        similarity[fold.held_out] = found / max(float(np.median(-found)), 1e-12)
+        similarity[fold.held_out] = scores / max(float(np.median(-scores)), 1e-12)
         progress(number / N_FOLDS)
     return similarity
 
 
-def _learnt_points(features: Any, relation: PairRelation, random_state: int) -> NDArray[np.float32]:
-    """Return the features under the map that statements ask for, or as they are."""
+def _fit_ridge_maps(features: Any, relation: PairRelation, random_state: int) -> MetricLearner:
+    learner = MetricLearner(
+        targets=Targets("contrastive"), feedback=N_ROUNDS, random_state=random_state
+    )
     with warnings.catch_warnings():
-        # Features that are best as they are are no news here.
+        # That features are best as given is told as what to expect.
         warnings.simplefilter("ignore", RelationWarning)
-        learner = _quick_learner(random_state).fit(features, relation=relation)
-        return learner.transform(features)
+        return learner.fit(features, relation=relation)
 
 
-def _quick_learner(random_state: int) -> MetricLearner:
-    """Maps and ridge regression are solved for in seconds; no network is trained."""
-    return MetricLearner(loss="contrastive", embedder=Ridge(), random_state=random_state)
+def _expectation(learner: MetricLearner) -> Expectation | None:
+    """Return what a learner expects on pairs that are not stated; None without validation."""
+    selection = learner.selection_
+    if selection is None or selection.expected is None or selection.reference is None:
+        return None
+    return Expectation(
+        candidate=selection.candidate,
+        new_items=selection.expected["new items"],
+        known_items=selection.expected.get("known items"),
+        features_as_given=selection.reference,
+    )
 
 
 def _suggestions(
-    relation: PairRelation, features: Any, n_suggested: int, random_state: int
+    learner: MetricLearner, n_suggested: int, random_state: int
 ) -> tuple[Suggested, ...]:
     with warnings.catch_warnings():
         # That fewer are left than were asked for is seen.
         warnings.simplefilter("ignore", RelationWarning)
-        learner = _quick_learner(random_state).fit(features, relation=relation)
-        found = learner.suggest_pairs(n_suggested, random_state=random_state)
-    columns = (found.left.tolist(), found.right.tolist(), found.probability.tolist())
+        pairs = learner.suggest_pairs(n_suggested, random_state=random_state)
+    columns = (pairs.left.tolist(), pairs.right.tolist(), pairs.probability.tolist())
     return tuple(Suggested(*row) for row in zip(*columns, strict=True))
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold.experiments._inspection_reading import (
+    Expectation,
     read_diagnosis,
+    read_expectation,
     read_gauge,
     read_suggestions,
     read_suspects,
@@ -18,10 +20,10 @@ from twofold.relations import Contradiction, Diagnosis
 from twofold.targets import Gauge
 
 FORMAT = "twofold-inspection"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 LARGEST_SIZES = 20
 """Sizes of parts and groups that are stored, the largest first."""
-Judge = Literal["targets", "features"]
+ScoredBy = Literal["targets", "features"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +80,12 @@ class Inspection:
         Whether the pairs alone decide the relation; None if they are too few or of one kind.
     why_no_gauge : str
         Then the reason.
-    judge : {"targets", "features"} or None
-        What found the suspects: targets, or embeddings of features, made from other statements.
+    scored_by : {"targets", "features"} or None
+        What statements were scored by: targets, or embeddings of features, made from the others.
     features_auroc : float or None
         Of held-out statements by those embeddings, where features are given.
+    expectation : Expectation or None
+        Of a learner fitted to all pairs, where features are given and pairs are enough to validate.
     suspects : tuple of Suspect
         The most suspicious first.
     suggestions : tuple of Suggested or None
@@ -96,8 +100,9 @@ class Inspection:
     diagnosis: Diagnosis
     gauge: Gauge | None
     why_no_gauge: str
-    judge: Judge | None
+    scored_by: ScoredBy | None
     features_auroc: float | None
+    expectation: Expectation | None
     suspects: tuple[Suspect, ...]
     suggestions: tuple[Suggested, ...] | None
     seed: int
@@ -115,6 +120,7 @@ class Inspection:
             read_gauge(self.gauge, self.why_no_gauge, self.diagnosis.n_pairs)[1],
             *read_diagnosis(self.diagnosis),
             *read_suspects(self.gauge, self.features_auroc),
+            *read_expectation(self.expectation),
             *read_suggestions(self.suggestions),
         )
 
@@ -134,8 +140,9 @@ class Inspection:
             "both_ways": [list(rows) for rows in self.diagnosis.both_ways],
             "contradictions": [self._contradiction(one) for one in self.diagnosis.contradictions],
             "gauge": None if self.gauge is None else _gauge(self.gauge),
-            "judge": self.judge,
+            "scored_by": self.scored_by,
             "features_auroc": self.features_auroc,
+            "expectation": None if self.expectation is None else asdict(self.expectation),
             "suspicious": [
                 asdict(one) | {"left": self.key(one.left), "right": self.key(one.right)}
                 for one in self.suspects

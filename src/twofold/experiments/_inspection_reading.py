@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sized
+from dataclasses import dataclass
 
 from twofold.relations import Diagnosis
 from twofold.targets import Gauge
@@ -12,6 +13,28 @@ NO_ERROR = (
     "If being alike is transitive, as for classes, each of them or a pair of its chain is wrong; "
     "if items may be alike for different reasons, as with several labels an item, it is no error."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a learner that is fitted to all pairs expects on others.
+
+    Attributes
+    ----------
+    candidate : str
+        What validation selected; see `MetricLearner`.
+    new_items : float
+        AUROC on pairs of items that are in no statement.
+    known_items : float or None
+        AUROC on other pairs of items that are, where that could be validated.
+    features_as_given : float
+        AUROC of the features without learning, on new items.
+    """
+
+    candidate: str
+    new_items: float
+    known_items: float | None
+    features_as_given: float
 
 
 def read_gauge(gauge: Gauge | None, why_no_gauge: str, n_pairs: int) -> tuple[str, str]:
@@ -75,6 +98,24 @@ def read_suspects(gauge: Gauge | None, features_auroc: float | None) -> Iterator
             "The pairs say little about each other, so that the suspicious ones are to be taken "
             "with care; features would find them better."
         )
+
+
+def read_expectation(expectation: Expectation | None) -> Iterator[str]:
+    """Yield what a learner is worth on other pairs, where it could be validated."""
+    if expectation is None:
+        return
+    if expectation.candidate == "features as given":
+        yield (
+            "Nothing learnt from the pairs was clearly better than the features as given: these "
+            f"have an AUROC of {expectation.features_as_given:.3f} on pairs of items held out."
+        )
+        return
+    known = expectation.known_items
+    yield (
+        f"A learner fitted to all pairs expects an AUROC of {expectation.new_items:.3f} on pairs "
+        f"of new items{'' if known is None else f' and of {known:.3f} on other pairs of these'}; "
+        f"the features as given have {expectation.features_as_given:.3f}."
+    )
 
 
 def read_suggestions(suggestions: Sized | None) -> Iterator[str]:

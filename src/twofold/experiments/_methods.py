@@ -22,13 +22,13 @@ from twofold.baselines import (
 )
 from twofold.estimators import EmbeddingLearner, MetricLearner
 from twofold.experiments._paper import Protocol
-from twofold.regression import SMOOTHING
+from twofold.regression import SMOOTHING, Network
 
 Origin = Literal["paper", "twofold", "rival", "today"]
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RunConfig:
     """What a learner is made for.
 
     Attributes
@@ -64,7 +64,7 @@ class Method:
         The paper's own, ours, what the paper is compared with, or what is used today.
     learns_from : {"pairs", "labels"}
         The sampled pairs, or the labels themselves.
-    make : callable (Setting) -> learner
+    make : callable (RunConfig) -> learner
         Makes it, not yet fitted.
     classes_only : bool
         Whether it needs exactly one class an item.
@@ -79,59 +79,67 @@ class Method:
     explanation: str
     origin: Origin
     learns_from: Literal["pairs", "labels"]
-    make: Callable[[Setting], EmbeddingLearner]
+    make: Callable[[RunConfig], EmbeddingLearner]
     classes_only: bool = False
     vectors_only: bool = False
     needs_extra: bool = False
 
 
-def _training(setting: Setting) -> dict[str, Any]:
-    protocol = setting.protocol
+def _network(config: RunConfig, n_epochs: int | None = None) -> Network:
+    protocol = config.protocol
+    return Network(
+        protocol.network,
+        max_epochs=n_epochs or protocol.n_epochs,
+        batch_size=protocol.batch_size,
+        learning_rate=protocol.learning_rate,
+        weight_decay=protocol.weight_decay,
+        dropout=protocol.dropout,
+        augment="flips" if protocol.flips else None,
+        checkpoint=config.checkpoint,
+    )
+
+
+def _training(config: RunConfig) -> dict[str, Any]:
     return {
-        "embedder": protocol.network,
-        "max_epochs": protocol.n_epochs,
-        "batch_size": protocol.batch_size,
-        "learning_rate": protocol.learning_rate,
-        "weight_decay": protocol.weight_decay,
-        "dropout": protocol.dropout,
-        "flips": protocol.flips,
-        "device": setting.device,
-        "random_state": setting.seed,
-        "checkpoint": setting.checkpoint,
+        "embedder": _network(config),
+        "device": config.device,
+        "random_state": config.seed,
     }
 
 
-def _pair_training(setting: Setting) -> dict[str, Any]:
-    return _training(setting) | {
-        "max_epochs": setting.protocol.n_pair_epochs,
-        "epoch_size": setting.n_items,
+def _pair_training(config: RunConfig) -> dict[str, Any]:
+    return _training(config) | {
+        "embedder": _network(config, config.protocol.n_pair_epochs),
+        "epoch_size": config.n_items,
     }
 
 
-def _fml(loss: Literal["contrastive", "dot"]) -> Callable[[Setting], EmbeddingLearner]:
-    return lambda setting: MetricLearner(
-        setting.protocol.dim, loss=loss, pairs="sampled", feedback=0, **_training(setting)
+def _fml(targets: Literal["fml-c", "fml-dp"]) -> Callable[[RunConfig], EmbeddingLearner]:
+    return lambda config: MetricLearner(
+        config.protocol.n_components, targets=targets, **_training(config)
     )
 
 
-def _twofold(setting: Setting) -> EmbeddingLearner:
+def _twofold(config: RunConfig) -> EmbeddingLearner:
     # Classes have a dimension of their own each; several labels share what the protocol has.
-    dim: int | Literal["auto"] = (
-        "auto" if setting.protocol.score == "accuracy" else setting.protocol.dim
+    n_components: int | Literal["auto"] = (
+        "auto" if config.protocol.score == "accuracy" else config.protocol.n_components
     )
-    return MetricLearner(dim, **_training(setting))
+    return MetricLearner(n_components, **_training(config))
 
 
-def _siamese(loss: Literal["contrastive", "cosine"]) -> Callable[[Setting], EmbeddingLearner]:
-    return lambda setting: SiameseLearner(
-        setting.protocol.dim, loss=loss, **_pair_training(setting)
+def _siamese(loss: Literal["contrastive", "cosine"]) -> Callable[[RunConfig], EmbeddingLearner]:
+    return lambda config: SiameseLearner(
+        config.protocol.n_components, loss=loss, **_pair_training(config)
     )
 
 
 def _batch_loss(
     loss: Literal["supcon", "proxy-anchor", "multi-similarity", "triplet"],
-) -> Callable[[Setting], EmbeddingLearner]:
-    return lambda setting: BatchLossLearner(setting.protocol.dim, loss=loss, **_training(setting))
+) -> Callable[[RunConfig], EmbeddingLearner]:
+    return lambda config: BatchLossLearner(
+        config.protocol.n_components, loss=loss, **_training(config)
+    )
 
 
 METHODS: dict[str, Method] = {
@@ -143,7 +151,7 @@ METHODS: dict[str, Method] = {
             "contrastive targets of sampled pairs, then regression",
             "paper",
             "pairs",
-            _fml("contrastive"),
+            _fml("fml-c"),
         ),
         Method(
             "fml-dp",
@@ -151,7 +159,7 @@ METHODS: dict[str, Method] = {
             "dot-product targets of sampled pairs, then regression",
             "paper",
             "pairs",
-            _fml("dot"),
+            _fml("fml-dp"),
         ),
         Method(
             "twofold",
@@ -168,7 +176,7 @@ METHODS: dict[str, Method] = {
             "the same targets, learnt by squared error throughout",
             "twofold",
             "labels",
-            lambda setting: _twofold(setting).set_params(regression="squared"),
+            lambda config: _twofold(config).set_params(embedder__loss="squared"),
         ),
         Method(
             "siamese",
@@ -192,7 +200,7 @@ METHODS: dict[str, Method] = {
             "a triplet network on triplets of the sampled pairs",
             "rival",
             "pairs",
-            lambda setting: TripletLearner(setting.protocol.dim, **_pair_training(setting)),
+            lambda config: TripletLearner(config.protocol.n_components, **_pair_training(config)),
         ),
         Method(
             "nonlinear-nca",
@@ -200,7 +208,7 @@ METHODS: dict[str, Method] = {
             "the NCA loss on a network's output",
             "rival",
             "labels",
-            lambda setting: NonlinearNCALearner(setting.protocol.dim, **_training(setting)),
+            lambda config: NonlinearNCALearner(config.protocol.n_components, **_training(config)),
         ),
         Method(
             "nca",
@@ -208,7 +216,7 @@ METHODS: dict[str, Method] = {
             "scikit-learn's neighbourhood components analysis",
             "rival",
             "labels",
-            lambda setting: NCALearner(setting.protocol.dim, random_state=setting.seed),
+            lambda config: NCALearner(config.protocol.n_components, random_state=config.seed),
             classes_only=True,
             vectors_only=True,
         ),
@@ -218,7 +226,7 @@ METHODS: dict[str, Method] = {
             "large-margin nearest neighbours",
             "rival",
             "labels",
-            lambda setting: LMNNLearner(),
+            lambda config: LMNNLearner(),
             classes_only=True,
             vectors_only=True,
         ),
@@ -228,16 +236,16 @@ METHODS: dict[str, Method] = {
             "information-theoretic metric learning",
             "rival",
             "labels",
-            lambda setting: ITMLLearner(random_state=setting.seed),
+            lambda config: ITMLLearner(random_state=config.seed),
             vectors_only=True,
         ),
         Method(
             "raw",
             "Raw features",
-            "the features as they are",
+            "the features as given",
             "rival",
             "labels",
-            lambda setting: RawFeatures(),
+            lambda config: RawFeatures(),
         ),
         Method(
             "cross-entropy",
@@ -245,7 +253,7 @@ METHODS: dict[str, Method] = {
             "the last hidden layer of the same network, trained as a classifier",
             "today",
             "labels",
-            lambda setting: ClassifierLearner(smoothing=SMOOTHING, **_training(setting)),
+            lambda config: ClassifierLearner(smoothing=SMOOTHING, **_training(config)),
         ),
         Method(
             "one-hot",
@@ -253,7 +261,7 @@ METHODS: dict[str, Method] = {
             "regression to one-hot vectors",
             "today",
             "labels",
-            lambda setting: FixedTargetLearner("one-hot", **_training(setting)),
+            lambda config: FixedTargetLearner("one-hot", **_training(config)),
         ),
         Method(
             "simplex",
@@ -261,7 +269,7 @@ METHODS: dict[str, Method] = {
             "regression to the corners of a regular simplex",
             "today",
             "labels",
-            lambda setting: FixedTargetLearner("simplex", **_training(setting)),
+            lambda config: FixedTargetLearner("simplex", **_training(config)),
             classes_only=True,
         ),
         Method(
@@ -314,10 +322,10 @@ def choose_methods(names: Sequence[str], protocol: Protocol) -> tuple[Method, ..
     unknown = [name for name in names if name not in METHODS]
     if unknown:
         raise ValueError(f"There is no method {unknown[0]!r}; there are {', '.join(METHODS)}.")
-    chosen = tuple(METHODS[name] for name in dict.fromkeys(names))
-    if any(method.needs_extra for method in chosen):
+    selected = tuple(METHODS[name] for name in dict.fromkeys(names))
+    if any(method.needs_extra for method in selected):
         pytorch_metric_learning()
-    for method in chosen:
+    for method in selected:
         if method.classes_only and protocol.score == "jaccard":
             raise ValueError(
                 f"{method.name} learns from one class an item, but the items of {protocol.title} "
@@ -328,4 +336,4 @@ def choose_methods(names: Sequence[str], protocol: Protocol) -> tuple[Method, ..
                 f"{method.name} is a linear map of vectors, and {protocol.title} holds images: "
                 "leave it out."
             )
-    return chosen
+    return selected

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from twofold.evaluation import NeighbourMetric
+from twofold.evaluation import Metric
+from twofold.regression import NetworkName
 
 N_SIMILAR = N_DISSIMILAR = 10
 """Partners of each item; those of training and test items are drawn apart."""
@@ -23,7 +24,7 @@ VALIDATION_SHARE, MOST_VALIDATION = 0.1, 2000
 N_PHASE_1 = 10
 """Times that phase 1 is timed, each with its own pairs."""
 N_EVALUATIONS = 32
-"""Epochs at which a run is looked at, at most about so many."""
+"""Epochs at which a run is evaluated, at most about so many."""
 
 Score = Literal["accuracy", "jaccard"]
 
@@ -54,8 +55,8 @@ class Protocol:
         On the command line, and on a page.
     network : str
         One of `twofold.regression.NETWORKS`.
-    dim : int
-        Components of the embedding.
+    n_components : int
+        Of the embedding.
     n_epochs : int
         Passes over the items, of all methods that see an item at a time.
     n_pair_epochs : int
@@ -77,8 +78,8 @@ class Protocol:
 
     name: str
     title: str
-    network: str
-    dim: int
+    network: NetworkName
+    n_components: int
     n_epochs: int
     n_pair_epochs: int
     batch_size: int
@@ -87,11 +88,11 @@ class Protocol:
     dropout: float = 0.5
     flips: bool = False
     score: Score = "accuracy"
-    neighbour_metrics: tuple[NeighbourMetric, ...] = ("euclidean",)
+    neighbour_metrics: tuple[Metric, ...] = ("euclidean",)
     paper: PaperFigures | None = field(default=None, repr=False)
 
 
-_MULTILABEL: tuple[NeighbourMetric, ...] = ("euclidean", "cosine", "dot")
+_MULTILABEL: tuple[Metric, ...] = ("euclidean", "cosine", "dot")
 
 
 def _multilabel(name: str) -> Protocol:
@@ -99,7 +100,7 @@ def _multilabel(name: str) -> Protocol:
         name=name,
         title=name,
         network="mlp",
-        dim=32,
+        n_components=32,
         n_epochs=30,
         n_pair_epochs=200,
         batch_size=64,
@@ -117,7 +118,7 @@ PROTOCOLS: dict[str, Protocol] = {
             name="mnist",
             title="MNIST",
             network="mnist",
-            dim=16,
+            n_components=16,
             n_epochs=30,
             n_pair_epochs=200,
             batch_size=128,
@@ -131,7 +132,7 @@ PROTOCOLS: dict[str, Protocol] = {
             name="cifar10",
             title="CIFAR-10",
             network="cifar10",
-            dim=16,
+            n_components=16,
             n_epochs=50,
             n_pair_epochs=200,
             batch_size=128,
@@ -146,7 +147,7 @@ PROTOCOLS: dict[str, Protocol] = {
             name="pubfig83",
             title="PubFig83",
             network="pubfig83",
-            dim=64,
+            n_components=64,
             n_epochs=150,
             n_pair_epochs=900,
             batch_size=128,
@@ -161,7 +162,7 @@ PROTOCOLS: dict[str, Protocol] = {
             name="nuswide",
             title="NUS-WIDE",
             network="nuswide",
-            dim=32,
+            n_components=32,
             n_epochs=30,
             n_pair_epochs=200,
             batch_size=128,
@@ -177,7 +178,7 @@ PROTOCOLS: dict[str, Protocol] = {
             name="digits",
             title="scikit-learn's digits",
             network="mlp",
-            dim=16,
+            n_components=16,
             n_epochs=30,
             n_pair_epochs=200,
             batch_size=64,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from twofold.estimators import MetricLearner
 from twofold.experiments._examples import empty_rows_unsaid
-from twofold.experiments._methods import Method, Setting
+from twofold.experiments._methods import Method, RunConfig
 from twofold.experiments._paper import N_PHASE_1, Protocol
 
 
@@ -21,7 +21,7 @@ def time_phase_1(
 
     The sampling of pairs is counted in. Empty for a method that has no phase 1.
     """
-    learner = method.make(Setting(protocol, len(labels), 0, device))
+    learner = method.make(RunConfig(protocol, len(labels), 0, device))
     if not isinstance(learner, MetricLearner):
         return ()
     seconds = []

@@ -1,4 +1,4 @@
-"""A run on its way: what has been seen of it is kept in a folder, until its record is written."""
+"""A run on its way: its evaluations are kept in a folder, until its record is written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.files import new_file, write_text
-from twofold.evaluation import NeighbourMetric
+from twofold.evaluation import Metric
 from twofold.experiments._records import CurvePoint
 
 NOTES = "progress.json"
@@ -22,8 +22,8 @@ CHECKPOINT = "training.safetensors"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Look:
-    """What one look at a run saw, and the points it saw it by.
+class Evaluation:
+    """A run evaluated at one epoch, and the points it was evaluated by.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Look:
 
     epoch: int
     validation: float
-    metric: NeighbourMetric
+    metric: Metric
     fitted_points: NDArray[np.float32]
     test_points: NDArray[np.float32]
 
@@ -54,7 +54,7 @@ class Trained:
 
 
 class RunProgress:
-    """What has been seen of a run so far.
+    """The evaluations of a run so far.
 
     Parameters
     ----------
@@ -66,9 +66,9 @@ class RunProgress:
     Attributes
     ----------
     curve : list of CurvePoint
-        Of all looks, without phase 1's seconds.
-    best, last : Look or None
-        The look that the validation part likes best, and the latest.
+        Of all evaluations, without phase 1's seconds.
+    best, last : Evaluation or None
+        The one that the validation part scores highest, and the latest.
     trained : Trained or None
         Set once the training is done and only scores are missing.
     """
@@ -76,8 +76,8 @@ class RunProgress:
     def __init__(self, folder: Path | None, configuration: dict[str, Any]) -> None:
         self.folder = folder
         self.curve: list[CurvePoint] = []
-        self.best: Look | None = None
-        self.last: Look | None = None
+        self.best: Evaluation | None = None
+        self.last: Evaluation | None = None
         self.trained: Trained | None = None
         self._configuration = configuration
         if folder is not None:
@@ -89,23 +89,23 @@ class RunProgress:
         return None if self.folder is None else self.folder / CHECKPOINT
 
     def forget_from(self, epoch: int) -> None:
-        """Drop what was seen at and after an epoch that is run again."""
+        """Drop evaluations at and after an epoch that is run again."""
         self.curve = [point for point in self.curve if point.epoch < epoch]
         if self.best is not None and self.best.epoch >= epoch:
             self.best = None
 
-    def note(self, look: Look, seconds: float, auroc: float) -> None:
-        """Add what a look saw; the best is the one of the highest score, the latest of several."""
-        self.curve.append(CurvePoint(look.epoch, seconds, auroc, look.validation))
-        self.last = look
+    def note(self, evaluation: Evaluation, seconds: float, auroc: float) -> None:
+        """Add an evaluation; the best is the one of the highest score, the latest of several."""
+        self.curve.append(CurvePoint(evaluation.epoch, seconds, auroc, evaluation.validation))
+        self.last = evaluation
         # Of epochs that are equally good the later has learnt more.
-        is_best = self.best is None or look.validation >= self.best.validation
+        is_best = self.best is None or evaluation.validation >= self.best.validation
         if is_best:
-            self.best = look
+            self.best = evaluation
         if self.folder is not None:
-            _write_look(self.folder / LAST, look)
+            _write_evaluation(self.folder / LAST, evaluation)
             if is_best:
-                _write_look(self.folder / BEST, look)
+                _write_evaluation(self.folder / BEST, evaluation)
             self._write_notes(self.folder)
 
     def finish(self, trained: Trained) -> None:
@@ -131,7 +131,7 @@ class RunProgress:
         """Take up what was kept; what is damaged or of other settings is begun anew."""
         try:
             notes = json.loads((folder / NOTES).read_text(encoding="utf-8"))
-            best, last = _read_look(folder / BEST), _read_look(folder / LAST)
+            best, last = _read_evaluation(folder / BEST), _read_evaluation(folder / LAST)
             trained = None if notes["trained"] is None else Trained(**notes["trained"])
             goes_on = trained is not None or (folder / CHECKPOINT).exists()
             if notes["configuration"] == self._configuration and goes_on:
@@ -144,14 +144,14 @@ class RunProgress:
         folder.mkdir(parents=True)
 
 
-def _write_look(path: Path, look: Look) -> None:
+def _write_evaluation(path: Path, evaluation: Evaluation) -> None:
     with new_file(path) as beside, beside.open("wb") as file:
-        np.savez(file, **asdict(look))
+        np.savez(file, **asdict(evaluation))
 
 
-def _read_look(path: Path) -> Look:
+def _read_evaluation(path: Path) -> Evaluation:
     with np.load(path, allow_pickle=False) as stored:
-        return Look(
+        return Evaluation(
             int(stored["epoch"]),
             float(stored["validation"]),
             str(stored["metric"]),  # type: ignore[arg-type]

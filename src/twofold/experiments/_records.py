@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from twofold._core.files import write_text
-from twofold.evaluation import NeighbourMetric
+from twofold.evaluation import Metric
 
 FORMAT = "twofold-run"
 FORMAT_VERSION = 1
@@ -65,7 +65,7 @@ class Scores:
 
     auroc: float
     neighbours: float
-    neighbour_metric: NeighbourMetric
+    neighbour_metric: Metric
     epoch: int | None
     validation: float
     retrieval: Mapping[str, float]

@@ -65,20 +65,20 @@ def reproduce(
     data_dir : path, optional
         Where the sets lie; by default what the variable TWOFOLD_DATA names.
     watch : callable (run, epoch, n_epochs, auroc), optional
-        Called wherever a run is looked at.
+        Called wherever a run is evaluated.
     """
     check_choice("name", name, tuple(PROTOCOLS))
     describe_commit()  # before the hours in which another may be made
     protocol = _with_epochs(PROTOCOLS[name], epochs)
-    chosen = choose_methods(methods, protocol)
+    selected = choose_methods(methods, protocol)
     place, where = Path(folder), resolve_device(device)
     data = open_set(name, data_dir)
     if data.is_phase_1_only:
-        yield from _phase_1(protocol, chosen, data, where, place)
+        yield from _phase_1(protocol, selected, data, where, place)
         return
-    is_cold = dict.fromkeys((method.name for method in chosen), True)
+    is_cold = dict.fromkeys((method.name for method in selected), True)
     for seed in seeds:
-        yield from _one_seed(protocol, chosen, data, seed, where, place, watch, is_cold)
+        yield from _one_seed(protocol, selected, data, seed, where, place, watch, is_cold)
 
 
 def _one_seed(

@@ -16,13 +16,14 @@ from twofold.evaluation import retrieval_scores
 from twofold.experiments._examples import Examples, empty_rows_unsaid
 from twofold.experiments._following import Follower, Watcher, neighbours_score
 from twofold.experiments._machine import describe_commit, describe_machine
-from twofold.experiments._methods import Method, Setting
+from twofold.experiments._methods import Method, RunConfig
 from twofold.experiments._paper import N_DISSIMILAR, N_SIMILAR, Protocol
 from twofold.experiments._phase_1 import mean_seconds, time_phase_1
 from twofold.experiments._progress import RunProgress, Trained
 from twofold.experiments._records import CurvePoint, RunRecord, Scores
 from twofold.experiments._sets import Part
-from twofold.relations import LabelRelation
+from twofold.regression import Network
+from twofold.relations import LabelRelation, PairRelation
 
 RETRIEVAL = ("recall_at_1", "recall_at_5", "recall_at_10", "r_precision", "map_at_r")
 N_WARM_UP_STEPS = 6
@@ -56,7 +57,7 @@ def run_method(
     progress : RunProgress
         Where the run is kept while it goes on; one that was interrupted is taken up.
     watch : callable (epoch, n_epochs, auroc), optional
-        Called wherever the run is looked at.
+        Called wherever the run is evaluated.
     """
     # First, so that what follows is not timed while Numba compiles.
     timed = time_phase_1(protocol, method, examples.fitted.labels, device)
@@ -88,17 +89,16 @@ def _train(
     watch: Watcher | None,
 ) -> None:
     """Fit a method, and note in `progress` what is to be told of it."""
-    setting = Setting(protocol, examples.relation.n_items, seed, device, progress.checkpoint)
-    learner = method.make(setting)
+    config = RunConfig(protocol, examples.relation.n_items, seed, device, progress.checkpoint)
+    learner = method.make(config)
     follower = Follower(protocol, examples, learner, progress, watch)
-    has_epochs = "callback" in learner.get_params(deep=False)
-    if has_epochs:
-        learner.set_params(callback=follower.follow)
-    _fit(learner, method, examples)
+    if trains_network(learner):
+        learner.set_params(embedder__callback=follower.follow)
+    _fit(learner, method, examples.fitted, examples.pairs)
     targets = learner.timing_.get("targets", 0.0)
-    if not has_epochs:
-        follower.look(learner.transform, 0, sum(learner.timing_.values()) - targets)
-    # The last look's seconds are of the steps alone, for every method.
+    if not trains_network(learner):
+        follower.evaluate(learner.transform, 0, sum(learner.timing_.values()) - targets)
+    # The last evaluation's seconds are of the steps alone, for every method.
     progress.finish(Trained(learner.metric_, targets, progress.curve[-1].seconds))
 
 
@@ -110,16 +110,13 @@ def warm_up(protocol: Protocol, method: Method, examples: Examples, device: str)
     """
     short = replace(protocol, n_epochs=1, n_pair_epochs=1)
     n_items = min(N_WARM_UP_STEPS * protocol.batch_size, examples.relation.n_items)
-    learner = method.make(Setting(short, n_items, seed=0, device=device))
-    if "callback" not in learner.get_params(deep=False):
+    learner = method.make(RunConfig(short, n_items, seed=0, device=device))
+    if not trains_network(learner):
         return
     few = examples.fitted.take(slice(n_items))
     with empty_rows_unsaid():
-        if method.learns_from == "pairs":
-            pairs = LabelRelation(few.labels).sample_pairs(random_state=0)
-            learner.fit(few.features, relation=pairs)
-        else:
-            learner.fit(few.features, few.labels)
+        pairs = LabelRelation(few.labels).sample_pairs(random_state=0)
+    _fit(learner, method, few, pairs)
 
 
 def run_phase_1(protocol: Protocol, method: Method, train: Part, device: str) -> RunRecord:
@@ -156,23 +153,27 @@ def configuration(protocol: Protocol, method: Method, n_items: int, seed: int) -
     """Return what makes a run this run and no other, as JSON takes it."""
     described = asdict(protocol)
     described.pop("paper")
-    learner = method.make(Setting(protocol, n_items, seed, "auto"))
+    learner = method.make(RunConfig(protocol, n_items, seed, "auto"))
     parameters = {
         name: value
-        for name, value in learner.get_params(deep=False).items()
-        if name not in NOT_OF_A_RUN
+        for name, value in learner.get_params().items()
+        if name.rpartition("__")[2] not in NOT_OF_A_RUN and not isinstance(value, Network)
     }
     whole = {"protocol": described, "learner": type(learner).__name__, "parameters": parameters}
     return json.loads(json.dumps(whole))  # type: ignore[no-any-return]
 
 
-def _fit(learner: EmbeddingLearner, method: Method, examples: Examples) -> None:
-    fitted = examples.fitted
+def trains_network(learner: EmbeddingLearner) -> bool:
+    """Whether a learner has epochs, which can be evaluated one by one."""
+    return isinstance(learner.get_params().get("embedder"), Network)
+
+
+def _fit(learner: EmbeddingLearner, method: Method, items: Part, pairs: PairRelation) -> None:
     with empty_rows_unsaid():
         if method.learns_from == "pairs":
-            learner.fit(fitted.features, relation=examples.pairs)
+            learner.fit(items.features, relation=pairs)
         else:
-            learner.fit(fitted.features, fitted.labels)
+            learner.fit(items.features, items.labels)
 
 
 def _circumstances(protocol: Protocol, device: str) -> dict[str, Any]:
@@ -195,7 +196,7 @@ def _scores(protocol: Protocol, examples: Examples, progress: RunProgress) -> Sc
     assert last is not None
     assert trained is not None
     with empty_rows_unsaid():
-        found = retrieval_scores(
+        retrieval = retrieval_scores(
             last.test_points,
             examples.test.labels,
             metric=trained.metric,  # type: ignore[arg-type]
@@ -213,5 +214,5 @@ def _scores(protocol: Protocol, examples: Examples, progress: RunProgress) -> Sc
         neighbour_metric=best.metric,
         epoch=best.epoch or None,
         validation=best.validation,
-        retrieval={name: getattr(found, name) for name in RETRIEVAL},
+        retrieval={name: getattr(retrieval, name) for name in RETRIEVAL},
     )

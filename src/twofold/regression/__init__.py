@@ -38,7 +38,7 @@ from twofold.regression._network_embedder import (
     flip_some,
     predict_points,
 )
-from twofold.regression._networks import NETWORKS, build_network, mlp
+from twofold.regression._networks import NETWORKS, NetworkName, build_network, mlp
 from twofold.regression._preparation import (
     network_kind,
     out_of_memory_sentence,
@@ -73,6 +73,7 @@ __all__ = [
     "FittedEmbedder",
     "Network",
     "NetworkEmbedder",
+    "NetworkName",
     "OutputScale",
     "Projection",
     "Regression",

@@ -1,4 +1,4 @@
-"""The page of an inspection of pairs: a pure function of what it found."""
+"""The page of an inspection of pairs: a pure function of what it diagnosis."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def inspect_page(inspection: Inspection, name: str) -> str:
     Parameters
     ----------
     inspection : Inspection
-        What was found.
+        What was diagnosis.
     name : str
         What the pairs are called, for instance their file.
     """
@@ -53,7 +53,7 @@ def inspect_page(inspection: Inspection, name: str) -> str:
     )
     return environment.get_template("inspect.html.j2").render(
         name=name,
-        found=inspection,
+        inspection=inspection,
         counts=count_rows(inspection),
         deciding=DECIDING_AUROC,
         figure=None if inspection.gauge is None else gauge_figure(inspection.gauge),
@@ -67,24 +67,24 @@ def inspect_page(inspection: Inspection, name: str) -> str:
 
 def count_rows(inspection: Inspection) -> list[tuple[str, str]]:
     """Return what was counted, as names and figures."""
-    found = inspection.diagnosis
+    diagnosis = inspection.diagnosis
     rows = [
-        ("items", counted([found.n_items])),
-        ("in no pair", counted([found.n_unlinked])),
-        ("pairs", counted([found.n_pairs])),
-        ("alike", counted([found.n_similar])),
-        ("not alike", counted([found.n_dissimilar])),
+        ("items", counted([diagnosis.n_items])),
+        ("in no pair", counted([diagnosis.n_unlinked])),
+        ("pairs", counted([diagnosis.n_pairs])),
+        ("alike", counted([diagnosis.n_similar])),
+        ("not alike", counted([diagnosis.n_dissimilar])),
     ]
-    if found.n_graded:
-        rows.append(("graded", counted([found.n_graded])))
+    if diagnosis.n_graded:
+        rows.append(("graded", counted([diagnosis.n_graded])))
     rows += [
-        ("pairs an item", f"{found.statements_per_item:.3g}"),
-        ("share of all pairs", f"{100 * found.share_known:.3g} %"),
-        ("connected parts", _with_sizes(found.n_parts, found.part_sizes.tolist())),
-        ("similar groups", _with_sizes(found.n_groups, found.group_sizes.tolist())),
-        ("pairs stated more than once", counted([found.n_repeated])),
-        ("pairs stated both ways", counted([found.n_both_ways])),
-        ("dissimilar pairs inside a similar group", counted([found.n_contradictions])),
+        ("pairs an item", f"{diagnosis.statements_per_item:.3g}"),
+        ("share of all pairs", f"{100 * diagnosis.share_known:.3g} %"),
+        ("connected parts", _with_sizes(diagnosis.n_parts, diagnosis.part_sizes.tolist())),
+        ("similar groups", _with_sizes(diagnosis.n_groups, diagnosis.group_sizes.tolist())),
+        ("pairs stated more than once", counted([diagnosis.n_repeated])),
+        ("pairs stated both ways", counted([diagnosis.n_both_ways])),
+        ("dissimilar pairs inside a similar group", counted([diagnosis.n_contradictions])),
     ]
     if inspection.gauge is not None:
         rows.append(("pairs that no others bear on", counted([inspection.gauge.n_undecided])))
