@@ -64,7 +64,10 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             To be compared by `metric_`.
         """
         check_is_fitted(self)
-        X = check_features(self, X, reset=False)
+        return self._embed(check_features(self, X, reset=False))
+
+    def _embed(self, X: Any) -> NDArray[np.float32]:
+        """Return the embedding of features that were checked."""
         if isinstance(self.embedder_, NetworkEmbedder) and not is_network(self.embedder):
             X = as_numbers(X)
         return self._finish(self.embedder_.predict(X))

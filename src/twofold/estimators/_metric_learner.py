@@ -229,7 +229,7 @@ class MetricLearner(EmbeddingLearner):
             )
         rng = as_generator(random_state)
         refit = refit_without(self.plan_, self.selection_, data, rng)
-        points = np.asarray(self.transform(data.X), dtype=np.float32)
+        points = self._embed(data.X)
         return suggest(n, data.X, data.relation, points, self.metric_, refit, candidates, rng)
 
     def solve_targets(self, y: Any = None, *, relation: Relation | None = None) -> TargetSolution:
