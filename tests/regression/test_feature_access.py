@@ -11,11 +11,11 @@ from torch.utils.data import Dataset
 
 from twofold.regression import (
     NetworkEmbedder,
+    as_numbers,
     is_memory_mapped,
     item_shape,
     n_rows,
     open_features,
-    prepare_features,
 )
 from twofold.regression import _features as features_module
 from twofold.regression._features import HeldFeatures, ReadFeatures
@@ -118,10 +118,10 @@ class Counted(np.memmap):
     reads: list[int] = []  # noqa: RUF012
 
     def __getitem__(self, key):
-        found = super().__getitem__(key)
-        if isinstance(found, np.ndarray) and found.ndim == 2:
-            Counted.reads.append(len(found))
-        return found
+        rows = super().__getitem__(key)
+        if isinstance(rows, np.ndarray) and rows.ndim == 2:
+            Counted.reads.append(len(rows))
+        return rows
 
     def __array__(self, *args, **kwargs):
         Counted.reads.append(len(self))
@@ -161,10 +161,10 @@ def test_prediction_reads_parts_of_bounded_size(monkeypatch):
         "twofold.regression._network_embedder.open_features",
         lambda X, _: Watched(torch.from_numpy(X)),
     )
-    found = NetworkEmbedder(network, (4,), "cpu").predict(VALUES)
+    points = NetworkEmbedder(network, (4,), "cpu").predict(VALUES)
     assert sizes == [7, 7, 7, 7, 2]
     with torch.no_grad():
-        np.testing.assert_allclose(found, network(torch.from_numpy(VALUES)).numpy(), atol=1e-6)
+        np.testing.assert_allclose(points, network(torch.from_numpy(VALUES)).numpy(), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -180,11 +180,12 @@ def test_prediction_reads_parts_of_bounded_size(monkeypatch):
     ids=lambda given: type(given).__name__,
 )
 def test_what_a_regressor_takes_becomes_numbers(given):
-    found = prepare_features(given)
+    numbers = as_numbers(given)
     expected = given.toarray() if sparse.issparse(given) else np.asarray(given)
-    assert item_shape(found) == (4,)
-    np.testing.assert_array_equal(found.toarray() if sparse.issparse(found) else found, expected)
-    assert n_rows(open_features(found, "cpu").rows(torch.arange(30))) == 30
+    assert item_shape(numbers) == (4,)
+    dense = numbers.toarray() if sparse.issparse(numbers) else numbers
+    np.testing.assert_array_equal(dense, expected)
+    assert n_rows(open_features(numbers, "cpu").rows(torch.arange(30))) == 30
 
 
 @pytest.mark.parametrize(
@@ -200,4 +201,4 @@ def test_what_a_regressor_takes_becomes_numbers(given):
 )
 def test_what_is_no_table_of_finite_numbers_is_refused_with_the_way_out(given):
     with pytest.raises(ValueError, match=r"(?s)must be finite numbers: .* Set feedback=0 to"):
-        prepare_features(given)
+        as_numbers(given)

@@ -56,22 +56,22 @@ def of_kind(network: nn.Module, *kinds) -> list[nn.Module]:
 @pytest.mark.parametrize("name", NETWORKS)
 def test_dense_layers_are_those_of_the_paper(networks, name):
     n_flat, hidden, dim = DENSE[name]
-    found = [
+    layers = [
         (layer.in_features, layer.out_features) for layer in of_kind(networks[name], nn.Linear)
     ]
     sizes = [n_flat, *hidden, dim]
-    assert found == list(pairwise(sizes))
+    assert layers == list(pairwise(sizes))
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_convolutions_are_those_of_the_paper(networks, name):
-    found = [
+    layers = [
         (layer.out_channels, layer.kernel_size[0], layer.padding[0])
         if isinstance(layer, nn.Conv2d)
         else ("pool", layer.kernel_size, layer.stride)
         for layer in of_kind(networks[name], nn.Conv2d, nn.MaxPool2d)
     ]
-    assert found == CONVOLUTIONS[name]
+    assert layers == CONVOLUTIONS[name]
 
 
 @pytest.mark.parametrize("name", NETWORKS[1:])

@@ -33,19 +33,19 @@ class Flat(nn.Module):
 
 def test_each_column_of_vectors_gets_mean_0_and_deviation_1():
     features = RNG(0).uniform(-1, 1, size=(200, 3)).astype(np.float32) * [1, 10, 100] + [0, 5, -900]
-    found = scaled(features.astype(np.float32))
-    np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-4)
-    np.testing.assert_allclose(found.std(axis=0), 1, atol=1e-4)
+    inputs = scaled(features.astype(np.float32))
+    np.testing.assert_allclose(inputs.mean(axis=0), 0, atol=1e-4)
+    np.testing.assert_allclose(inputs.std(axis=0), 1, atol=1e-4)
 
 
 def test_images_are_scaled_by_channel():
     images = RNG(0).uniform(size=(50, 2, 3, 3)).astype(np.float32)
     images[:, 1] = images[:, 1] * 20 + 7
-    found = scaled(images)
-    np.testing.assert_allclose(found.mean(axis=(0, 2, 3)), 0, atol=1e-4)
-    np.testing.assert_allclose(found.std(axis=(0, 2, 3)), 1, atol=1e-4)
+    inputs = scaled(images)
+    np.testing.assert_allclose(inputs.mean(axis=(0, 2, 3)), 0, atol=1e-4)
+    np.testing.assert_allclose(inputs.std(axis=(0, 2, 3)), 1, atol=1e-4)
     one = (images[:, 1] - images[:, 1].mean()) / images[:, 1].std()
-    np.testing.assert_allclose(found[:, 1], one, atol=1e-3)
+    np.testing.assert_allclose(inputs[:, 1], one, atol=1e-3)
 
 
 def test_bytes_are_scaled_as_the_numbers_they_are():
@@ -69,9 +69,9 @@ def test_a_column_that_is_constant_but_for_rounding_is_not_blown_up():
 def test_what_lies_far_out_is_cut_at_three_deviations():
     features = np.zeros((200, 1), dtype=np.float32)
     features[:3] = 1  # hardly ever set: eight deviations away
-    found = scaled(features)
-    assert found.max() == 3
-    assert found.min() > -0.2
+    inputs = scaled(features)
+    assert inputs.max() == 3
+    assert inputs.min() > -0.2
     scaling = standardised_scaling(torch.tensor([[-1.0], [1.0]]))
     inputs = torch.tensor([[-9.0], [-2.0], [2.0], [9.0]])
     assert scaling(inputs).flatten().tolist() == [-3, -2, 2, 3]
@@ -84,9 +84,9 @@ def test_a_users_network_sees_floats_as_they_are():
 
 def test_a_users_network_sees_bytes_from_0_to_1():
     images = np.array([0, 51, 255], dtype=np.uint8).repeat(4).reshape(3, 1, 2, 2)
-    found = scaled(images, Flat(4))
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found[:, 0, 0, 0], [0, 0.2, 1], atol=1e-7)
+    inputs = scaled(images, Flat(4))
+    assert inputs.dtype == np.float32
+    np.testing.assert_allclose(inputs[:, 0, 0, 0], [0, 0.2, 1], atol=1e-7)
 
 
 def test_the_scaling_is_estimated_on_items_spread_over_all(monkeypatch):
