@@ -1,0 +1,111 @@
+"""Pairs that may be asked about: all of few items, near and random partners of many."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+from torch.utils.data import TensorDataset
+
+from twofold import PairRelation
+from twofold.asking import drop_known, equal_rows, propose_pairs
+
+
+def keys(left, right):
+    return {frozenset(pair) for pair in zip(left.tolist(), right.tolist(), strict=True)}
+
+
+def proposed(points, stated=(), metric="euclidean", n=10, seed=0):
+    rng = np.random.default_rng(seed)
+    return propose_pairs(points, np.array(stated, dtype=np.int64), metric, n, rng)
+
+
+@pytest.mark.parametrize("n_items", [2, 7, 500])
+def test_of_few_items_every_pair_is_proposed_once(n_items):
+    left, right = proposed(np.zeros((n_items, 2), dtype=np.float32))
+    assert len(left) == len(keys(left, right)) == n_items * (n_items - 1) // 2
+    assert (left != right).all()
+
+
+def by_definition(points, metric):
+    """Return the similarity of all pairs."""
+    if metric == "cosine":
+        points = points / np.linalg.norm(points, axis=1, keepdims=True)
+    if metric == "euclidean":
+        return -np.linalg.norm(points[:, None] - points[None], axis=2)
+    return points @ points.T
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "dot", "cosine"])
+def test_of_many_items_partners_are_near_by_the_metric_and_random(metric):
+    points = np.random.default_rng(0).normal(size=(600, 3)).astype(np.float32) + 1
+    left, right = proposed(points, metric=metric)
+    similarity = by_definition(points.astype(np.float64), metric)
+    of_pairs = similarity[left, right]
+    for item in range(0, 600, 97):
+        nearest = np.sort(similarity[item])[-9]  # one may change places by rounding
+        assert (of_pairs[left == item] >= nearest - 1e-6).sum() >= 9
+        assert (of_pairs[left == item] < np.median(similarity[item])).any()
+
+
+def test_of_more_items_than_are_looked_at_those_in_statements_come_first():
+    points = np.random.default_rng(0).normal(size=(2500, 2)).astype(np.float32)
+    stated = np.arange(7, 2500, 5)
+    left, _ = proposed(points, stated)
+    assert set(stated.tolist()) <= set(left.tolist())
+    assert len(set(left.tolist())) == 1000
+    more, _ = proposed(points, stated, n=1500)
+    assert len(set(more.tolist())) == 1500
+
+
+def test_known_pairs_self_pairs_and_repeats_are_dropped():
+    known = PairRelation([0, 4], [1, 3], [1, 0], 6)
+    left, right = np.array([1, 0, 2, 2, 5, 3, 2]), np.array([0, 1, 2, 5, 2, 4, 1])
+    pairs = drop_known((left, right), known, np.arange(6))
+    assert keys(*pairs) == {frozenset((2, 5)), frozenset((2, 1))}
+    assert len(pairs[0]) == 2
+
+
+def test_what_is_stated_of_an_item_is_stated_of_its_equals():
+    known = PairRelation([0], [1], [1], 6)
+    group = np.array([0, 1, 2, 0, 1, 2])  # 3 equals 0, 4 equals 1, 5 equals 2
+    left, right = np.triu_indices(6, 1)
+    pairs = drop_known((left, right), known, group)
+    assert {frozenset(group[list(pair)].tolist()) for pair in keys(*pairs)} == {
+        frozenset((0, 2)),
+        frozenset((1, 2)),
+    }
+    assert len(pairs[0]) == 2
+
+
+ROWS = np.array([[0.0, 1.0], [2.0, 0.0], [-0.0, 1.0], [2.0, 1e-30], [2.0, 0.0]], dtype=np.float32)
+EXPECTED = [0, 1, 0, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.asarray,
+        np.asfortranarray,
+        np.float64,
+        sparse.csr_matrix,
+        sparse.coo_array,
+        lambda rows: rows[:, None, None],
+        lambda rows: TensorDataset(torch.from_numpy(rows)),
+    ],
+    ids=["array", "fortran", "float64", "csr", "coo", "images", "dataset"],
+)
+def test_equal_rows_have_one_number(form):
+    assert equal_rows(form(ROWS)).tolist() == EXPECTED
+
+
+def test_a_stored_zero_of_a_sparse_matrix_is_a_zero():
+    stored = sparse.csr_array((np.array([1.0, 0.0, 1.0]), [1, 0, 1], [0, 1, 3]), shape=(2, 2))
+    assert equal_rows(stored).tolist() == [0, 0]
+
+
+def test_equal_rows_of_a_table_and_of_bytes_have_one_number():
+    pandas = pytest.importorskip("pandas")
+    assert equal_rows(pandas.DataFrame(ROWS, columns=["a", "b"])).tolist() == EXPECTED
+    assert equal_rows(np.array([[1, 2], [3, 4], [1, 2]], dtype=np.uint8)).tolist() == [0, 1, 0]

@@ -1,0 +1,130 @@
+"""How likely a pair is alike, from similarities of statements that were left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from twofold import PairRelation
+from twofold.asking import SimilarityCalibration, fit_calibration
+
+METRICS = ("euclidean", "dot", "cosine")
+
+
+def problem(n_items: int = 80, n_pairs: int = 300, seed: int = 0):
+    """Return points of two classes on either side of the origin, and pairs, some of them wrong."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_items) % 2
+    points = rng.normal(size=(n_items, 3)) + 2 * (2 * y - 1)[:, None]
+    left, right = np.triu_indices(n_items, 1)
+    rows = rng.permutation(left.size)[:n_pairs]
+    left, right = left[rows], right[rows]
+    similar = (y[left] == y[right]) ^ (rng.random(n_pairs) < 0.1)
+    return points.astype(np.float32), PairRelation(left, right, similar, n_items)
+
+
+def calibrated(points, relation, metric="euclidean", refit=None, seed=0):
+    return fit_calibration(relation, points, metric, refit, np.random.default_rng(seed))
+
+
+def similarity(points, relation, metric):
+    a, b = points[relation.left].astype(np.float64), points[relation.right].astype(np.float64)
+    if metric == "euclidean":
+        return -np.linalg.norm(a - b, axis=1)
+    products = (a * b).sum(axis=1)
+    lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    return products if metric == "dot" else products / lengths
+
+
+def test_the_probability_is_the_logistic_curve():
+    curve = SimilarityCalibration(slope=2.0, offset=-1.0, scale=4.0)
+    found = curve.probability(np.array([[-8.0, 0.0], [2.0, 40.0]], dtype=np.float32))
+    expected = 1 / (1 + np.exp([[5.0, 1.0], [0.0, -19.0]]))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert found.dtype == np.float32
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_more_similar_is_more_likely_and_the_mean_is_the_share_of_the_alike(metric):
+    points, relation = problem()
+    values = similarity(points, relation, metric)
+    found = calibrated(points, relation, metric).probability(values.astype(np.float32))
+    in_order = np.argsort(values)
+    assert (np.diff(found[in_order]) >= 0).all()
+    assert found.max() - found.min() > 0.5
+    assert found.mean() == pytest.approx(relation.similar.mean(), abs=0.01)
+    middle = values > np.median(values)
+    assert found[middle].mean() == pytest.approx(relation.similar[middle].mean(), abs=0.1)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_similarities_that_tell_nothing_or_the_contrary_have_slope_0(metric):
+    points, relation = problem()
+    contrary = PairRelation(relation.left, relation.right, 1 - relation.similar, 80)
+    at_one_place = np.ones((80, 3), dtype=np.float32)
+    for where, stated in ((points, contrary), (at_one_place, relation)):
+        curve = calibrated(where, stated, metric)
+        assert curve.slope == 0
+        found = curve.probability(np.array([-5, 0, 5], dtype=np.float32))
+        assert found == pytest.approx(stated.similar.mean(), abs=1e-5)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_the_scale_of_points_changes_nothing(metric):
+    points, relation = problem()
+    values = similarity(points, relation, metric).astype(np.float32)
+    found = calibrated(points, relation, metric).probability(values)
+    factor = 1 if metric == "cosine" else 50
+    scaled = calibrated(50 * points, relation, metric).probability(factor * values)
+    np.testing.assert_allclose(scaled, found, atol=1e-4)
+
+
+def test_each_statement_is_scored_without_itself():
+    points, relation = problem()
+    seen = []
+
+    def refit(kept):
+        seen.append(kept)
+        # What was fitted without them knows nothing of the rest.
+        return np.random.default_rng(len(seen)).normal(size=points.shape).astype(np.float32)
+
+    naive, honest = (calibrated(points, relation, refit=how) for how in (None, refit))
+    assert len(seen) == 3
+    assert sum(relation.n_pairs - kept.n_pairs for kept in seen) == relation.n_pairs
+    assert naive.slope > 5 * honest.slope
+
+
+def test_points_of_another_scale_in_refits_do_no_harm():
+    points, relation = problem()
+    values = similarity(points, relation, "euclidean").astype(np.float32)
+    plain, scaled = (
+        calibrated(points, relation, refit=lambda kept, by=by: by * points) for by in (1, 100)
+    )
+    np.testing.assert_allclose(scaled.probability(values), plain.probability(values), atol=1e-4)
+
+
+def test_too_few_to_be_parted_are_scored_as_they_are():
+    points, _ = problem()
+    few = PairRelation([0, 2, 1], [2, 4, 2], [1, 1, 0], 80)
+
+    def refuse(kept):
+        raise AssertionError("nothing can be left out")
+
+    assert calibrated(points, few, refit=refuse) == calibrated(points, few)
+
+
+def test_weights_and_grades_count_for_what_they_say():
+    points, relation = problem()
+    doubled = np.concatenate([np.arange(relation.n_pairs), np.arange(100)])
+    repeated = PairRelation(
+        relation.left[doubled], relation.right[doubled], relation.similar[doubled], 80
+    )
+    weight = np.where(np.arange(relation.n_pairs) < 100, 2.0, 1.0)
+    weighted = PairRelation(relation.left, relation.right, relation.similar, 80, weight)
+    values = similarity(points, relation, "euclidean").astype(np.float32)
+    found = [calibrated(points, one).probability(values) for one in (repeated, weighted)]
+    np.testing.assert_allclose(found[0], found[1], atol=0.02)
+    graded = PairRelation(relation.left, relation.right, 0.2 + 0.6 * relation.similar, 80)
+    milder = calibrated(points, graded)
+    assert 0 < milder.slope < calibrated(points, relation).slope
+    assert milder.probability(values).mean() == pytest.approx(graded.similar.mean(), abs=0.01)
