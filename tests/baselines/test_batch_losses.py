@@ -14,14 +14,15 @@ from torch.nn import functional
 from twofold.baselines._batch_loss_learner import BatchLossLearner
 from twofold.baselines._batch_losses import batch_losses
 from twofold.baselines._proxies import PROXY_RATE
+from twofold.regression import Network
 
 NAMES = ["supcon", "proxy-anchor", "multi-similarity", "triplet"]
 every_loss = pytest.mark.parametrize("name", NAMES)
 CLASSES = torch.arange(24) % 3
 
 
-def made(name, dim: int = 4):
-    return batch_losses(name, 3, dim, np.random.default_rng(0))
+def made(name, n_components: int = 4):
+    return batch_losses(name, 3, n_components, np.random.default_rng(0))
 
 
 def some_points() -> torch.Tensor:
@@ -57,7 +58,7 @@ def test_a_loss_is_the_package_s_own_on_unit_points(name):
 
 @every_loss
 def test_a_better_placement_loses_less(name):
-    training, validation = made(name, dim=3)
+    training, validation = made(name, n_components=3)
     apart = torch.eye(3)
     if name == "proxy-anchor":
         training.loss.proxies = apart
@@ -116,9 +117,10 @@ def test_a_step_of_adam_moves_proxies_a_hundred_times_as_far():
     assert moved.item() == pytest.approx(PROXY_RATE, rel=0.01)
 
 
-def trained(**parameters):
+def trained(embedder: Network | None = None, **parameters):
     X = np.random.default_rng(0).normal(size=(30, 5)).astype(np.float32)
-    learner = BatchLossLearner(4, device="cpu", random_state=0, max_epochs=2, **parameters)
+    network = embedder or Network(max_epochs=2)
+    learner = BatchLossLearner(4, embedder=network, device="cpu", random_state=0, **parameters)
     return learner, X, np.arange(30) % 3
 
 
@@ -127,7 +129,10 @@ def test_proxies_are_trained_with_the_network():
     learner, X, y = trained(
         loss="proxy-anchor",
         validation_fraction=0.2,
-        callback=lambda epoch: seen.append(epoch.network.loss.proxies.detach().clone()),
+        embedder=Network(
+            max_epochs=2,
+            callback=lambda epoch: seen.append(epoch.network.loss.proxies.detach().clone()),
+        ),
     )
     learner.fit(X, y)
     assert float((seen[0] - seen[1]).abs().max()) > 1e-3
@@ -139,13 +144,12 @@ def test_an_interrupted_training_goes_on_with_its_proxies(tmp_path):
         if epoch.number == 3:
             raise KeyboardInterrupt
 
-    parameters = {"loss": "proxy-anchor", "checkpoint": tmp_path / "kept.safetensors"}
-    learner, X, y = trained(**parameters)
-    learner.set_params(max_epochs=6)
+    network = Network(max_epochs=6, checkpoint=tmp_path / "kept.safetensors")
+    learner, X, y = trained(network, loss="proxy-anchor")
     whole = learner.fit(X, y).transform(X)
     with pytest.raises(KeyboardInterrupt):
-        learner.set_params(callback=interrupt).fit(X, y)
-    again = learner.set_params(callback=None).fit(X, y).transform(X)
+        learner.set_params(embedder__callback=interrupt).fit(X, y)
+    again = learner.set_params(embedder__callback=None).fit(X, y).transform(X)
     assert again.tobytes() == whole.tobytes()
 
 

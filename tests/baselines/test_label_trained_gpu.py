@@ -14,7 +14,7 @@ from twofold.baselines._batch_task import BatchTask
 from twofold.baselines._classifier import BinaryCrossEntropy, CrossEntropy
 from twofold.baselines._labelled_items import LabelledItems
 from twofold.baselines._nonlinear_nca import NeighbourhoodLoss
-from twofold.regression import TrainingConfig, open_features, train_network
+from twofold.regression import Network, TrainingConfig, open_features, train_network
 
 pytestmark = [
     pytest.mark.gpu,
@@ -42,14 +42,14 @@ def a_network() -> nn.Sequential:
 def test_recorded_steps_give_what_eager_ones_give(name):
     loss, labels = LOSSES[name]
     assert loss.is_recordable
-    config = TrainingConfig(max_epochs=4, batch_size=32, learning_rate=1e-3, device="cuda")
+    config = TrainingConfig("mlp", max_epochs=4, batch_size=32, learning_rate=1e-3, device="cuda")
     losses = []
-    for may_record in (True, False):
+    for architecture in ("mlp", a_network()):  # steps of a network by name are recorded
         labelled = LabelledItems(np.arange(500), labels)
         task = BatchTask(open_features(X, "cuda"), labelled, loss, "cuda")
-        setting = replace(config, may_record=may_record)
+        own = replace(config, architecture=architecture)
         network = a_network().to("cuda")
-        losses.append(train_network(network, task, setting, np.random.default_rng(1)).loss)
+        losses.append(train_network(network, task, own, np.random.default_rng(1)).loss)
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-2)
     assert losses[0][-1] < losses[0][0]
 
@@ -58,7 +58,8 @@ def test_recorded_steps_give_what_eager_ones_give(name):
 def test_losses_that_wait_for_the_device_train_on_it_as_on_a_cpu(loss):
     scores = []
     for device in ("cpu", "cuda"):
-        learner = BatchLossLearner(4, loss=loss, max_epochs=15, random_state=0, device=device)
+        network = Network(max_epochs=15)
+        learner = BatchLossLearner(4, loss=loss, embedder=network, random_state=0, device=device)
         learner.set_params(validation_fraction=0.1).fit(X, CLASSES)
         scores.append(learner.score(X, CLASSES))
     # Other rounding, other mined triplets: it may end better by chance, not much worse.
