@@ -92,6 +92,8 @@ def _bounded(share: float, statements: Statements, most: int | None) -> float:
 def _fold(
     statements: Statements, is_held_out: NDArray[np.bool_], known: NDArray[np.int64] | None
 ) -> ItemFold | None:
+    if is_held_out.all() or not is_held_out.any():
+        return None
     kept, held_out = _take(statements, ~is_held_out), _take(statements, is_held_out)
     # Two of a kind are the fewest that have a standard error.
     can_be_scored = n_rarer(kept) > 0 and n_rarer(held_out) > 1
