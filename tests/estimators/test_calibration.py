@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from little_problems import FAST, pairs_within, three_blobs
+from little_problems import pairs_within, quick_learner, three_blobs
 from sklearn.linear_model import Ridge
 
-from twofold import LabelRelation, MetricLearner, PairRelation
+from twofold import LabelRelation, MetricLearner, PairRelation, Targets, TripletRelation
 
 X, Y = three_blobs()
 NOISY = np.column_stack([X[:, 0], np.random.default_rng(0).normal(size=60)])
-RELATION = pairs_within(Y)
+PAIRS = pairs_within(Y)
+ALIKE = PAIRS.similar == 1
 
 
 def a_learner(loss: str = "dot") -> MetricLearner:
-    return MetricLearner(loss=loss, embedder=Ridge(), **FAST).fit(NOISY, Y)
+    return quick_learner(targets=Targets(loss), embedder=Ridge()).fit(NOISY, Y)
 
 
-def every_outcome(learner):
-    """Return (threshold, hits, false alarms) for every threshold that parts the pairs."""
-    similarity = learner.pair_similarity(NOISY[RELATION.left], NOISY[RELATION.right])
-    alike = RELATION.similar == 1
-    for threshold in [np.inf, *np.unique(similarity)[::-1]]:
-        called = similarity >= threshold
-        yield threshold, int((called & alike).sum()), int((called & ~alike).sum())
+def merit(strategy, called) -> float:
+    """Return how good it is to call some pairs alike, by the definition."""
+    tpr, tnr = called[ALIKE].mean(), 1 - called[~ALIKE].mean()
+    if strategy == "accuracy":
+        return np.mean(called == ALIKE)
+    if strategy == "f_beta":
+        hits, missed = (called & ALIKE).sum(), (~called & ALIKE).sum()
+        return 5 * hits / (5 * hits + 4 * missed + (called & ~ALIKE).sum())
+    if strategy == "max_tpr":
+        return tpr if tnr >= 0.9 else -1
+    return tnr if tpr >= 0.8 else -1
 
 
 @pytest.mark.parametrize("loss", ["dot", "contrastive"])
@@ -39,32 +44,18 @@ def every_outcome(learner):
 )
 def test_a_threshold_is_the_best_of_all_that_there_are(loss, strategy, parameters):
     learner = a_learner(loss)
-    n_alike = int((RELATION.similar == 1).sum())
-    n_other = RELATION.n_pairs - n_alike
-
-    def merit(hits, false):
-        tpr, tnr = hits / n_alike, 1 - false / n_other
-        if strategy == "accuracy":
-            return (hits + n_other - false) / RELATION.n_pairs
-        if strategy == "f_beta":
-            return 5 * hits / (5 * hits + 4 * (n_alike - hits) + false)
-        if strategy == "max_tpr":
-            return tpr if tnr >= 0.9 else -1
-        return tnr if tpr >= 0.8 else -1
-
-    best = max(merit(hits, false) for _, hits, false in every_outcome(learner))
-    found = learner.calibrate_threshold(NOISY, RELATION, strategy, **parameters)
-    called = learner.predict_pairs(NOISY[RELATION.left], NOISY[RELATION.right])
-    alike = RELATION.similar == 1
-    hits, false = (called & alike).sum(), (called & ~alike).sum()
-    assert merit(hits, false) == pytest.approx(best)
-    assert found.true_positive_rate == pytest.approx(hits / n_alike)
-    assert found.true_negative_rate == pytest.approx(1 - false / n_other)
-    assert found.accuracy == pytest.approx(np.mean(called == alike))
-    assert (found.n_similar, found.n_dissimilar) == (n_alike, n_other)
-    assert found.strategy == strategy
-    assert learner.calibration_ is found
-    assert learner.threshold_ == found.threshold
+    similarity = learner.pair_similarity(NOISY[PAIRS.left], NOISY[PAIRS.right])
+    best = max(merit(strategy, similarity >= at) for at in [np.inf, *np.unique(similarity)])
+    same = learner.calibrate_threshold(NOISY, relation=PAIRS, strategy=strategy, **parameters)
+    assert same is learner
+    called = learner.predict_pairs(NOISY[PAIRS.left], NOISY[PAIRS.right])
+    assert merit(strategy, called) == pytest.approx(best)
+    reached = learner.calibration_
+    assert reached.true_positive_rate == pytest.approx(called[ALIKE].mean())
+    assert reached.true_negative_rate == pytest.approx(1 - called[~ALIKE].mean())
+    assert reached.accuracy == pytest.approx(np.mean(called == ALIKE))
+    assert (reached.n_similar, reached.n_dissimilar) == (ALIKE.sum(), (~ALIKE).sum())
+    assert (reached.strategy, reached.threshold) == (strategy, learner.threshold_)
 
 
 def test_a_pair_at_the_threshold_is_called_alike():
@@ -76,41 +67,51 @@ def test_a_pair_at_the_threshold_is_called_alike():
     np.testing.assert_array_equal(called, similarity >= similarity[3])
 
 
-@pytest.mark.parametrize("given", ["labels", "label_relation", "indicator"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"y": Y},
+        {"y": Y.tolist()},
+        {"y": np.eye(3, dtype=int)[Y]},
+        {"relation": LabelRelation(Y)},
+        {"relation": LabelRelation(Y).sample_pairs(random_state=0)},
+    ],
+    ids=["labels", "list", "indicator", "label relation", "pairs"],
+)
 def test_labels_give_a_threshold_too(given):
-    learner = a_learner()
-    relation = {
-        "labels": Y,
-        "label_relation": LabelRelation(Y),
-        "indicator": np.eye(3, dtype=int)[Y],
-    }[given]
-    found = learner.calibrate_threshold(NOISY, relation)
-    pairs = LabelRelation(Y).sample_pairs(random_state=0)
-    assert found == learner.calibrate_threshold(NOISY, pairs)
-    assert found.accuracy > 0.6
+    expected = a_learner().calibrate_threshold(NOISY, Y).calibration_
+    assert a_learner().calibrate_threshold(NOISY, **given).calibration_ == expected
+    assert expected.accuracy > 0.6
 
 
 def test_grades_above_one_half_are_alike():
-    learner = a_learner()
-    graded = PairRelation(RELATION.left, RELATION.right, 0.2 + 0.4 * RELATION.similar, 60)
-    found = learner.calibrate_threshold(NOISY, graded)
-    assert found == learner.calibrate_threshold(NOISY, RELATION)
+    graded = PairRelation(PAIRS.left, PAIRS.right, 0.2 + 0.4 * PAIRS.similar, 60)
+    one, other = (
+        a_learner().calibrate_threshold(NOISY, relation=relation) for relation in (graded, PAIRS)
+    )
+    assert one.calibration_ == other.calibration_
 
 
 def test_a_threshold_is_forgotten_by_the_next_fit():
-    learner = a_learner()
-    learner.calibrate_threshold(NOISY, RELATION)
-    learner.fit(NOISY, Y)
+    learner = a_learner().calibrate_threshold(NOISY, relation=PAIRS).fit(NOISY, Y)
     assert not hasattr(learner, "threshold_")
     assert not hasattr(learner, "calibration_")
-    with pytest.raises(ValueError, match="There is no threshold yet"):
+    with pytest.raises(ValueError, match="There is no threshold yet: call calibrate_threshold"):
         learner.predict_pairs(NOISY, NOISY)
 
 
-def test_wrong_strategies_are_refused():
+@pytest.mark.parametrize(
+    ("given", "error", "sentence"),
+    [
+        ({"strategy": "best"}, ValueError, r"strategy must be one of 'accuracy', .* got 'best'"),
+        ({"strategy": "max_tpr"}, ValueError, "strategy='max_tpr' needs min_rate"),
+        ({"y": Y}, ValueError, "Both y and relation are given"),
+        ({"relation": pairs_within(Y, n_items=99)}, ValueError, "about 99 items, but X has 60"),
+        ({"relation": TripletRelation([0], [1], [2], 60)}, TypeError, "needs pairs or labels"),
+    ],
+)
+def test_what_gives_no_threshold_is_refused(given, error, sentence):
     learner = a_learner()
-    with pytest.raises(ValueError, match=r"strategy must be one of 'accuracy', .* got 'best'"):
-        learner.calibrate_threshold(NOISY, RELATION, "best")
-    with pytest.raises(ValueError, match="strategy='max_tpr' needs min_rate"):
-        learner.calibrate_threshold(NOISY, RELATION, "max_tpr")
+    with pytest.raises(error, match=sentence):
+        learner.calibrate_threshold(NOISY, **{"relation": PAIRS, **given})
     assert not hasattr(learner, "threshold_")

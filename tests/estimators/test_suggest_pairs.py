@@ -1,0 +1,217 @@
+"""What to ask next: `MetricLearner.suggest_pairs`."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from little_problems import (
+    Rows,
+    beside_loud_noise,
+    pairs_within,
+    quick_learner,
+    three_blobs,
+    triplets_within,
+)
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+
+from twofold import (
+    MetricLearner,
+    Network,
+    PairRelation,
+    RelationWarning,
+    Suggestions,
+    Targets,
+)
+
+X, Y = beside_loud_noise(90)
+PAIRS = pairs_within(Y, 260)
+
+
+def fitted(rows=X, relation=PAIRS, **given) -> MetricLearner:
+    defaults = {"embedder": "auto", "n_components": "auto", "feedback": 8}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RelationWarning)  # features that are best as given
+        return quick_learner(**{**defaults, **given}).fit(rows, relation=relation)
+
+
+def keys(left, right):
+    return {frozenset(pair) for pair in zip(left.tolist(), right.tolist(), strict=True)}
+
+
+STATED = keys(PAIRS.left, PAIRS.right)
+
+
+@pytest.fixture(scope="module")
+def learner() -> MetricLearner:
+    return fitted()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_nothing_is_asked_twice_and_nobody_about_himself(learner, seed):
+    suggested = learner.suggest_pairs(30, random_state=seed)
+    assert isinstance(suggested, Suggestions)
+    assert len(suggested) == len(suggested.right) == len(suggested.probability) == 30
+    asked = keys(suggested.left, suggested.right)
+    assert len(asked) == 30
+    assert not asked & STATED
+    assert np.unique([suggested.left, suggested.right]).size == 60
+
+
+def test_half_are_likely_alike_and_more_are_than_at_random(learner):
+    suggested = learner.suggest_pairs(24, random_state=0)
+    likely = suggested.probability >= 0.5
+    assert likely.sum() == 12
+    assert (np.diff(suggested.probability) <= 0).all()
+    is_alike = Y[suggested.left] == Y[suggested.right]
+    assert is_alike.mean() > 0.5  # of all pairs a third are
+
+
+def test_probabilities_are_about_as_often_right_as_they_say():
+    features = np.random.default_rng(0).normal(size=(90, 5)) + 0.8 * np.eye(5)[Y]
+    learner = fitted(features, validation_fraction=0)
+    with pytest.warns(RelationWarning, match="are suggested"):
+        suggested = learner.suggest_pairs(10**4, random_state=0)
+    is_alike = Y[suggested.left] == Y[suggested.right]
+    assert suggested.probability.mean() == pytest.approx(is_alike.mean(), abs=0.08)
+
+
+def test_only_candidates_are_asked_in_whichever_form(learner):
+    left, right = np.arange(0, 30), np.arange(60, 90)
+    for candidates in ((left, right), np.stack([right, left], axis=1), [(0, 60), (1, 61)]):
+        n = min(10, len(candidates[0]) if isinstance(candidates, tuple) else len(candidates))
+        suggested = learner.suggest_pairs(n, candidates=candidates, random_state=0)
+        assert len(suggested) == n
+        assert keys(suggested.left, suggested.right) <= keys(left, right)
+
+
+def test_stated_candidates_are_left_out_in_either_order_and_that_is_said(learner):
+    stated = np.stack([PAIRS.right, PAIRS.left], axis=1)
+    new = next((0, item) for item in range(1, 90) if frozenset((0, item)) not in STATED)
+    candidates = np.concatenate([stated, [new, new[::-1], (4, 4)]])
+    with pytest.warns(RelationWarning, match="Only 1 of the 5 pairs asked for are suggested"):
+        suggested = learner.suggest_pairs(5, candidates=candidates, random_state=0)
+    assert keys(suggested.left, suggested.right) == {frozenset(new)}
+    with pytest.warns(RelationWarning, match="Only 0 of the 5 pairs"):
+        assert len(learner.suggest_pairs(5, candidates=stated, random_state=0)) == 0
+
+
+def test_all_that_is_left_is_asked_with_a_warning(learner):
+    n_left = 90 * 89 // 2 - len(STATED)
+    with pytest.warns(RelationWarning, match=f"Only {n_left} of the 5000 pairs"):
+        suggested = learner.suggest_pairs(5000, random_state=0)
+    assert len(keys(suggested.left, suggested.right)) == n_left
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, pd.DataFrame])
+def test_items_with_equal_features_are_one(form):
+    few, y = beside_loud_noise(30)
+    few[:, 4] = np.where(few[:, 4] < 0, 0.0, few[:, 4])
+    twins = np.where(few == 0, -0.0, few)
+    known = pairs_within(y, 90, 60)
+    rows = form(np.concatenate([few, twins]))
+    if form is pd.DataFrame:
+        rows.columns = list("abcde")
+    learner = fitted(rows, known, validation_fraction=0)
+    stated = keys(known.left, known.right)
+    with pytest.warns(RelationWarning, match=f"Only {30 * 29 // 2 - len(stated)} of"):
+        suggested = learner.suggest_pairs(5000, random_state=0)
+    asked = keys(suggested.left % 30, suggested.right % 30)
+    assert len(asked) == len(suggested) == 30 * 29 // 2 - len(stated)
+    assert not asked & stated
+    assert all(len(pair) == 2 for pair in asked)
+
+
+def test_the_same_seed_asks_the_same_and_leaves_the_learner_as_it_is(learner):
+    before = learner.transform(X).tobytes()
+    first, second = (learner.suggest_pairs(20, random_state=3) for _ in range(2))
+    for name in ("left", "right", "probability"):
+        assert getattr(first, name).tobytes() == getattr(second, name).tobytes()
+    assert learner.transform(X).tobytes() == before
+
+
+def test_what_was_answered_in_an_update_is_not_asked_again_and_new_items_are_asked_about():
+    learner = fitted(validation_fraction=0)
+    first = learner.suggest_pairs(10, random_state=0)
+    similar = Y[first.left] == Y[first.right]
+    learner.update(PairRelation(first.left, first.right, similar, 92), X[:2] + 1)
+    candidates = np.concatenate([np.column_stack([first.left, first.right]), [(90, 91), (3, 90)]])
+    with pytest.warns(RelationWarning, match="Only 2 of the 10"):
+        second = learner.suggest_pairs(10, candidates=candidates, random_state=0)
+    assert keys(second.left, second.right) == {frozenset((90, 91)), frozenset((3, 90))}
+
+
+@pytest.mark.parametrize(
+    ("rows", "given", "metric"),
+    [
+        (X, {"embedder": Ridge()}, "euclidean"),
+        (pd.DataFrame(X, columns=list("abcde")), {"embedder": Ridge()}, "euclidean"),
+        (X, {"embedder": Network(max_epochs=2), "validation_fraction": 0}, "euclidean"),
+        (X, {"embedder": Network(max_epochs=2), "feedback": 0, "n_components": 4}, "dot"),
+        (X, {"embedder": Ridge(), "feedback": 0, "n_components": 4}, "dot"),
+        (X, {"targets": Targets("dot"), "validation_fraction": 0}, "dot"),
+        (sparse.csr_matrix(X), {}, "euclidean"),
+        (Rows(X), {}, "euclidean"),
+        (three_blobs(90)[0], {}, "euclidean"),
+    ],
+    ids=["ridge", "table", "network", "once", "once, ridge", "dot", "csr", "dataset", "features"],
+)
+def test_any_learner_of_pairs_can_ask(rows, given, metric):
+    learner = fitted(rows, **given)
+    assert learner.metric_ == metric or learner.selection_.candidate == "features as given"
+    suggested = learner.suggest_pairs(10, random_state=0)
+    assert not keys(suggested.left, suggested.right) & STATED
+    assert ((suggested.probability >= 0) & (suggested.probability <= 1)).all()
+
+
+def test_one_alike_pair_is_enough_to_go_on_from():
+    relation = PairRelation(np.arange(12), np.arange(12, 24), np.arange(12) == 0, 90)
+    assert len(fitted(relation=relation).suggest_pairs(6, random_state=0)) == 6
+
+
+def test_embeddings_that_tell_nothing_give_every_pair_the_usual_chance():
+    y = np.random.default_rng(1).permutation(Y)
+    relation = pairs_within(y, 200)
+    learner = fitted(np.ones((90, 2)), relation)
+    candidates = np.column_stack([np.arange(40), np.arange(50, 90)])
+    with pytest.warns(RelationWarning, match="Only 0 of"):  # all items are one
+        learner.suggest_pairs(5, candidates=candidates, random_state=0)
+    scattered = np.random.default_rng(0).normal(size=(90, 1))
+    contrary = PairRelation(relation.left, relation.right, far_apart(scattered, relation), 90)
+    suggested = fitted(scattered, contrary, feedback=1).suggest_pairs(5, random_state=0)
+    assert np.ptp(suggested.probability) < 0.2
+
+
+def far_apart(points, relation):
+    gaps = np.abs(points[relation.left] - points[relation.right])[:, 0]
+    return gaps > np.median(gaps)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "match"),
+    [
+        ({"n": 0}, ValueError, "n must be at least 1, got 0"),
+        ({"n": 2.5}, TypeError, "n must be an integer"),
+        ({"candidates": [0, 1]}, ValueError, r"shape \(n_candidates, 2\), got \(2,\)"),
+        ({"candidates": [(0, 90)]}, ValueError, r"right of candidates .* \(item 90\)"),
+        ({"candidates": [(0.5, 1)]}, TypeError, "must hold integers"),
+        ({"candidates": ([0, 1], [2])}, ValueError, "left has 2, right has 1"),
+        ({"random_state": "x"}, ValueError, "random_state must be"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(learner, given, error, match):
+    with pytest.raises(error, match=match):
+        learner.suggest_pairs(**{"n": 5, **given})
+
+
+def test_who_knows_no_statements_cannot_ask():
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
+        MetricLearner().suggest_pairs(5)
+    with pytest.raises(TypeError, match=r"suggest_pairs goes on from statements; .* labels"):
+        quick_learner().fit(X, Y).suggest_pairs(5)
+    with pytest.raises(TypeError, match="triplets, which this model was fitted to, only compare"):
+        fitted(relation=triplets_within(Y)).suggest_pairs(5)
