@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from twofold.evaluation import gain_error, rank_error
+from twofold.evaluation import gain_error
 from twofold.feedback._candidate import Candidate, FeaturesCandidate, RidgeCandidate, Round
 from twofold.feedback._problem import Problem
 from twofold.feedback._validation import (
     MOST_FOLDS,
     MOST_HELD_OUT,
-    PRECISION,
     ValidationTrace,
+    ranks_of,
 )
 from twofold.relations import ItemFold, hold_out_items, hold_out_statements, n_rarer
 
@@ -55,7 +55,7 @@ class Race:
         self._dropped: list[ValidationTrace] = []
 
     def run(self, candidates: list[Candidate]) -> None:
-        """Trace candidates, fold by fold, until the best is known well enough."""
+        """Trace candidates, fold by fold, until enough statements were held out."""
         for candidate in (self._reference, *candidates):
             self._traces[candidate] = ValidationTrace(candidate.name)
         while len(self.folds) < MOST_FOLDS:
@@ -69,8 +69,7 @@ class Race:
             for candidate, trace in self._learnt():
                 if is_above(best, trace, ERRORS_TO_DROP):
                     self._dropped.append(self._traces.pop(candidate))
-            n_held_out = sum(n_rarer(fold.held_out) for fold in self.folds)
-            if n_held_out >= MOST_HELD_OUT and rank_error(best.best_ranks()) <= PRECISION:
+            if sum(n_rarer(fold.held_out) for fold in self.folds) >= MOST_HELD_OUT:
                 return
 
     def enter(self, candidate: Candidate) -> None:
@@ -104,8 +103,13 @@ class Race:
         """Return the scores to expect of what was selected.
 
         On new items: what one half of the statements held out selects, scored on the other half.
-        On known ones: the candidate itself, on statements held out at random.
+        On known ones: the candidate itself, on statements held out at random. Of the features as
+        given, which learnt from no statement, both are the score on all statements.
         """
+        if candidate is self._reference:
+            (round_,) = self._reference.rounds(self._problem)
+            score = float(ranks_of(self._problem.statements, round_)[0].mean())
+            return {"new items": score, "known items": score}
         halves: tuple[int | None, ...] = (0, 1)
         if not all(trace.can_be_halved for trace in self._traces.values()):
             halves = (None,)

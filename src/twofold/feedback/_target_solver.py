@@ -18,12 +18,8 @@ from twofold.feedback._problem import Points, Problem
 from twofold.relations import Statements, TripletRelation
 from twofold.targets import solve_targets
 
-PRIOR_WEIGHT = 1.0
-"""λ, times items a statement."""
 PAIR_MARGIN = 1.3
 """In median distances, at the start, of what is stated to be different."""
-TRIPLET_MARGIN = 0.8
-"""In median squared distances of anchors and negatives, at any round."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +60,7 @@ class TargetSolver:
                 loss=self.loss,  # type: ignore[arg-type]
                 margin=margin,
                 prior=points,
-                prior_weight=PRIOR_WEIGHT * statements.n_items / len(statements),
+                prior_weight=statements.n_items / len(statements),
                 device=self.device,
                 random_state=rng,
             ).points
@@ -74,8 +70,7 @@ def target_solver(problem: Problem, start: Points) -> TargetSolver:
     """Return the solver for a problem whose items start at some points."""
     statements = problem.statements
     if isinstance(statements, TripletRelation):
-        margin = TRIPLET_MARGIN * problem.margin
-        return TargetSolver(statements, problem.loss, margin, problem.device)
+        return TargetSolver(statements, problem.loss, problem.margin, problem.device)
     different = statements.similar <= 0.5
     far = _distances(start, statements.left[different], statements.right[different])
     margin = PAIR_MARGIN * problem.margin * _median(far)
