@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ class TrainingData:
             with np.load(folder / STATEMENTS, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             targets, n_items = arrays.pop("targets"), int(arrays.pop("n_items"))
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
             raise ValueError(f"The training data in {folder} cannot be read: {error}.") from error
         kind = TripletRelation if "anchor" in arrays else PairRelation
         return cls(X, kind(**arrays, n_items=n_items), targets)
