@@ -4,10 +4,10 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from torch import nn
 
-from twofold import MetricLearner
+from twofold import MetricLearner, Network
 from twofold.evaluation import knn_accuracy
 
-DIM = 10
+N_COMPONENTS = 10
 
 digits = load_digits()
 images = (digits.images * 15).astype("uint8")[:, None]  # (n, channels, height, width), bytes
@@ -23,9 +23,9 @@ network = nn.Sequential(
     nn.Linear(32 * 4 * 4, 128),
     nn.ReLU(),
     nn.Dropout(0.5),
-    nn.Linear(128, DIM),
+    nn.Linear(128, N_COMPONENTS),
 )
-learner = MetricLearner(DIM, embedder=network, max_epochs=10, random_state=0)
+learner = MetricLearner(N_COMPONENTS, embedder=Network(network, max_epochs=10), random_state=0)
 learner.fit(X_train, y_train)
 
 accuracy = knn_accuracy(learner.transform(X_train), y_train, learner.transform(X_test), y_test)

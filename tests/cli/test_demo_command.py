@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import load_digits
+from sklearn.utils import Bunch
 
 from twofold.cli import main
 
@@ -18,13 +20,16 @@ def _run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 def test_the_demo_prints_a_table_and_writes_a_page_that_needs_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    digits = load_digits()
+    few = Bunch(**{name: digits[name][:300] for name in ("data", "target", "images")})
+    monkeypatch.setattr("twofold.experiments._demo.load_digits", lambda: few)
     page = tmp_path / "demo.html"
     assert _run(monkeypatch, "demo", "--out", str(page), "--epochs", "1") == 0
     printed = capsys.readouterr().out
     for name in ("Twofold", "FML-C", "FML-DP", "Siamese", "5-NN accuracy", "Open "):
         assert name in printed
     text = page.read_text(encoding="utf-8")
-    assert text.count("<svg") == 5
+    assert text.count("<svg") == 6  # the curves twice, for a screen and for a phone
     assert not re.search(r'(src|href)="(?!data:|#)', text)
     assert [path.name for path in tmp_path.iterdir()] == ["demo.html"]
 

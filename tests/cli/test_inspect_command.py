@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from twofold.cli import main
 from twofold.relations import LabelRelation
 
-N_ITEMS = 300
+N_ITEMS = 200
 
 
 def _run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -81,27 +81,18 @@ def _write_features(path: Path) -> Path:
     return path
 
 
-def test_features_are_joined_by_their_keys(
+def test_features_are_joined_by_their_keys_and_what_to_ask_next_is_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pairs = _write(tmp_path / "pairs.csv", 1)
-    features = _write_features(tmp_path / "features.csv")
-    assert _run(monkeypatch, "inspect", str(pairs), "--features", str(features), "--json") == 0
-    content = json.loads(capsys.readouterr().out)
-    assert content["judge"] == "features"
-    assert content["counts"]["items"] == N_ITEMS
-    assert content["features_auroc"] > content["gauge"]["auroc"]
-
-
-def test_what_to_ask_next_is_listed_by_the_items_own_keys(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    monkeypatch.setattr("twofold.experiments._inspect.N_ROUNDS", 3)
     pairs = _write(tmp_path / "pairs.csv", 1)
     features = _write_features(tmp_path / "features.csv")
     page = tmp_path / "page.html"
     asked = ["inspect", str(pairs), "--features", str(features), "--suggest", "6"]
     assert _run(monkeypatch, *asked, "--suspicious", "0", "--out", str(page)) == 0
     printed = capsys.readouterr().out
+    assert re.search(rf"items +│ +{N_ITEMS} │", printed)
+    assert "Embeddings of the features, learnt from the other pairs" in printed
     assert "What to ask next" in printed
     suggested = re.findall(r"│ (\[d\d+\]) +│ (\[d\d+\]) +│ +[01]\.\d\d │", printed)
     assert len(suggested) == 6

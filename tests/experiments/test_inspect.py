@@ -11,19 +11,20 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import average_precision_score
 
 from twofold._core.warnings import RelationWarning
-from twofold.experiments import inspect_pairs
+from twofold.experiments import Expectation, inspect_pairs
 from twofold.experiments._inspect import embedding_similarity
-from twofold.experiments._inspection_reading import read_gauge
+from twofold.experiments._inspection_reading import read_expectation, read_gauge
 from twofold.relations import LabelRelation, PairRelation, diagnose, split_folds
 from twofold.targets import Gauge, GaugePoint
 
 DIGITS = load_digits()
 N_ITEMS = 500
+N_FEW = 300
 
 
-def flipped_pairs(n_similar, n_dissimilar, share=0.05):
+def flipped_pairs(n_similar, n_dissimilar, share=0.05, n_items=N_ITEMS):
     """Return statements about digits, some of them turned around, and which."""
-    pairs = LabelRelation(DIGITS.target[:N_ITEMS]).sample_pairs(
+    pairs = LabelRelation(DIGITS.target[:n_items]).sample_pairs(
         n_similar, n_dissimilar, random_state=0
     )
     wrong = np.random.default_rng(0).random(pairs.n_pairs) < share
@@ -49,7 +50,7 @@ def test_everything_is_gathered(clear, inspected):
     assert inspected.diagnosis.n_contradictions == diagnose(relation).n_contradictions
     assert inspected.gauge is not None
     assert inspected.gauge.decides
-    assert inspected.judge == "targets"
+    assert inspected.scored_by == "targets"
     assert inspected.features_auroc is None
     assert len(inspected.suspects) == 30
     assert all(wrong[one.row] for one in inspected.suspects)
@@ -66,7 +67,7 @@ def test_suspects_are_the_statements_of_their_rows_the_worst_first(clear, inspec
 
 def test_the_json_holds_all_of_it_by_the_items_own_keys(inspected):
     content = json.loads(json.dumps(inspected.to_json(), allow_nan=False))
-    assert (content["format"], content["format_version"]) == ("twofold-inspection", 1)
+    assert (content["format"], content["format_version"]) == ("twofold-inspection", 2)
     first = inspected.suspects[0]
     assert content["suspicious"][0] == {
         "row": first.row,
@@ -97,44 +98,90 @@ def test_progress_is_told_in_order(clear):
     assert shares == sorted(shares)
 
 
-def test_features_judge_pairs_that_do_not_decide():
-    relation, wrong = flipped_pairs(1, 1)
+def inspect_by_features(relation, **options):
+    """Return an inspection with features, of few rounds, and what progress it told of."""
     told = []
-    found = inspect_pairs(
-        relation,
-        DIGITS.data[:N_ITEMS].astype(np.float32),
-        n_suspicious=20,
-        progress=lambda what, share: told.append(what),
-    )
-    assert found.gauge is not None
-    assert not found.gauge.decides
-    assert found.judge == "features"
-    assert found.features_auroc > found.gauge.auroc
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("twofold.experiments._inspect.N_ROUNDS", 5)
+        inspection = inspect_pairs(
+            relation,
+            DIGITS.data[: relation.n_items].astype(np.float32),
+            progress=lambda what, share: told.append(what),
+            **options,
+        )
+    return inspection, told
+
+
+@pytest.fixture(scope="module")
+def by_features():
+    """Return an inspection of pairs that do not decide, and which of them are wrong."""
+    relation, wrong = flipped_pairs(1, 1, n_items=N_FEW)
+    return *inspect_by_features(relation, n_suspicious=10), wrong
+
+
+def test_pairs_that_do_not_decide_are_scored_by_features(by_features):
+    inspection, told, wrong = by_features
+    assert inspection.gauge is not None
+    assert not inspection.gauge.decides
+    assert inspection.scored_by == "features"
+    assert inspection.features_auroc > inspection.gauge.auroc
     assert told.count("learning") == 5
-    assert any("AUROC of" in sentence and "features" in sentence for sentence in found.reading)
-    assert wrong[[one.row for one in found.suspects]].mean() > 4 * wrong.mean()
+    assert any("AUROC of" in line and "features" in line for line in inspection.reading)
+    assert wrong[[one.row for one in inspection.suspects]].mean() > 4 * wrong.mean()
+
+
+def test_what_a_learner_expects_is_told_beside_the_features_as_given(by_features):
+    inspection, *_ = by_features
+    expectation = inspection.expectation
+    assert expectation.candidate == "ridge map"
+    assert expectation.new_items > expectation.features_as_given
+    assert expectation.known_items > 0.8
+    assert inspection.to_json()["expectation"]["new_items"] == expectation.new_items
+    assert any(
+        f"{expectation.new_items:.3f} on pairs of new items" in s for s in inspection.reading
+    )
+
+
+@pytest.mark.parametrize(
+    ("expectation", "sentences"),
+    [
+        (None, []),
+        (
+            Expectation("ridge map", 0.93, 0.95, 0.9),
+            [
+                "A learner fitted to all pairs expects an AUROC of 0.930 on pairs of new items and "
+                "of 0.950 on other pairs of these; the features as given have 0.900."
+            ],
+        ),
+        (
+            Expectation("features as given", 0.9, None, 0.9),
+            [
+                "Nothing learnt from the pairs was clearly better than the features as given: "
+                "these have an AUROC of 0.900 on pairs of items held out."
+            ],
+        ),
+    ],
+)
+def test_an_expectation_reads_as_what_is_gained(expectation, sentences):
+    assert list(read_expectation(expectation)) == sentences
 
 
 def test_what_to_ask_next_is_unknown_and_partly_alike():
-    left, right = np.random.default_rng(0).permutation(N_ITEMS)[:400].reshape(2, -1)
+    rng = np.random.default_rng(0)
+    left = rng.integers(N_FEW, size=400)
+    right = (left + rng.integers(1, N_FEW, size=400)) % N_FEW
     similar = DIGITS.target[left] == DIGITS.target[right]
-    relation = PairRelation(left, right, similar, N_ITEMS)
-    told = []
-    found = inspect_pairs(
-        relation,
-        DIGITS.data[:N_ITEMS].astype(np.float32),
-        n_suspicious=0,
-        n_suggested=20,
-        progress=lambda what, share: told.append(what),
-    )
+    relation = PairRelation(left, right, similar, N_FEW)
+    inspection, told = inspect_by_features(relation, n_suspicious=0, n_suggested=20)
     assert told[-1] == "asking"
-    assert len(found.suggestions) == 20
+    suggestions = inspection.suggestions
+    assert len(suggestions) == 20
     stated = {frozenset(pair) for pair in zip(relation.left, relation.right, strict=True)}
-    assert not stated & {frozenset((one.left, one.right)) for one in found.suggestions}
-    alike = [DIGITS.target[one.left] == DIGITS.target[one.right] for one in found.suggestions]
+    assert not stated & {frozenset((one.left, one.right)) for one in suggestions}
+    alike = [DIGITS.target[one.left] == DIGITS.target[one.right] for one in suggestions]
     assert 5 <= sum(alike) < 20  # two at random
-    assert found.to_json()["suggested"][0]["probability"] == found.suggestions[0].probability
-    assert any("pairs to ask next" in sentence for sentence in found.reading)
+    assert inspection.to_json()["suggested"][0]["probability"] == suggestions[0].probability
+    assert any("pairs to ask next" in sentence for sentence in inspection.reading)
 
 
 def test_that_nothing_is_left_to_ask_is_said():
@@ -151,13 +198,14 @@ def test_nothing_is_suggested_unless_wanted_nor_without_features(inspected, clea
         inspect_pairs(clear[0], n_suggested=3)
 
 
-def test_an_embedding_judges_only_what_it_was_not_told(monkeypatch):
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_an_embedding_scores_only_what_it_was_not_told(metric, monkeypatch):
     relation, _ = flipped_pairs(3, 3, share=0)
     features = DIGITS.data[:N_ITEMS].astype(np.float32)
     seen = []
 
     class Recorder:
-        metric_ = "euclidean"
+        metric_ = metric
 
         def __init__(self, **_):
             pass
@@ -171,6 +219,8 @@ def test_an_embedding_judges_only_what_it_was_not_told(monkeypatch):
 
     monkeypatch.setattr("twofold.experiments._inspect.MetricLearner", Recorder)
     similarity = embedding_similarity(relation, features, 0, lambda share: None)
+    if metric == "cosine":
+        features = features / np.linalg.norm(features, axis=1, keepdims=True)
     distance = np.linalg.norm(features[relation.left] - features[relation.right], axis=1)
     for known, fold in zip(seen, split_folds(relation, 5, 0), strict=True):
         assert (known.left == fold.kept.left).all()
@@ -183,7 +233,7 @@ def test_an_embedding_judges_only_what_it_was_not_told(monkeypatch):
 def test_pairs_of_one_kind_are_counted_but_not_gauged():
     found = inspect_pairs(PairRelation([0, 1, 2], [1, 2, 3], [1, 1, 1], n_items=4))
     assert found.gauge is None
-    assert found.judge is None
+    assert found.scored_by is None
     assert found.suspects == ()
     assert found.headline == "These pairs cannot be gauged"
     assert "3 are alike" in found.reading[0]

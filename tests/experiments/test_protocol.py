@@ -8,8 +8,9 @@ import pytest
 from twofold.experiments import PROTOCOLS
 from twofold.experiments._examples import draw_examples
 from twofold.experiments._following import evaluated_epochs
-from twofold.experiments._methods import METHODS, Setting
+from twofold.experiments._methods import METHODS, RunConfig
 from twofold.experiments._paper import N_EVALUATIONS
+from twofold.experiments._run import configuration, trains_network
 from twofold.experiments._sets import Part, open_set, part_validation
 from twofold.regression import NETWORKS
 
@@ -23,9 +24,10 @@ PAPER = {
 
 @pytest.mark.parametrize("name", PAPER)
 def test_the_paper_s_constants_stand_as_in_the_paper(name):
-    dim, flips, seconds, neighbours = PAPER[name]
+    n_components, flips, seconds, neighbours = PAPER[name]
     protocol = PROTOCOLS[name]
-    assert (protocol.dim, protocol.flips, protocol.network) == (dim, flips, name)
+    assert (protocol.n_components, protocol.flips) == (n_components, flips)
+    assert protocol.network == name
     assert protocol.network in NETWORKS
     assert tuple(protocol.paper.targets_seconds.values()) == seconds
     assert tuple(protocol.paper.neighbours[m] for m in ("fml-c", "fml-dp", "siamese")) == neighbours
@@ -33,22 +35,32 @@ def test_the_paper_s_constants_stand_as_in_the_paper(name):
 
 
 def test_fml_is_the_estimator_that_design_md_names():
-    for name, loss in (("fml-c", "contrastive"), ("fml-dp", "dot")):
-        learner = METHODS[name].make(Setting(PROTOCOLS["mnist"], 100, 0, "cpu"))
-        assert (learner.loss, learner.pairs, learner.feedback) == (loss, "sampled", 0)
-        assert (learner.n_similar, learner.n_dissimilar) == (10, 10)
+    for name in ("fml-c", "fml-dp"):
+        learner = METHODS[name].make(RunConfig(PROTOCOLS["mnist"], 100, 0, "cpu"))
+        assert (learner.n_components, learner.targets) == (16, name)
 
 
 def test_methods_share_network_and_training():
-    setting = Setting(PROTOCOLS["cifar10"], 100, 0, "cpu")
-    shared = ("embedder", "batch_size", "learning_rate", "weight_decay", "flips", "random_state")
-    found = {
+    config = RunConfig(PROTOCOLS["cifar10"], 100, 0, "cpu")
+    of_network = ("architecture", "batch_size", "learning_rate", "weight_decay", "augment")
+    shared = ("random_state", "device", *(f"embedder__{name}" for name in of_network))
+    parameters = {
         name: [learner.get_params()[key] for key in shared]
         for name, method in METHODS.items()
-        if "max_epochs" in (learner := method.make(setting)).get_params()
+        if trains_network(learner := method.make(config))
     }
-    assert len(found) == 15
-    assert all(values == found["fml-c"] for values in found.values())
+    assert len(parameters) == 15
+    assert all(values == parameters["fml-c"] for values in parameters.values())
+
+
+def test_a_configuration_names_the_training_and_nothing_of_the_machine():
+    for name, n_epochs in (("twofold", 50), ("siamese", 200)):
+        parameters = configuration(PROTOCOLS["cifar10"], METHODS[name], 100, 3)["parameters"]
+        assert parameters["embedder__max_epochs"] == n_epochs
+        assert parameters["embedder__augment"] == "flips"
+        assert parameters["random_state"] == 3
+        assert not {"embedder", "embedder__callback", "embedder__checkpoint"} & set(parameters)
+        assert not {"device", "verbose"} & set(parameters)
 
 
 def test_train_and_test_pairs_are_drawn_apart_and_no_item_is_in_two_parts():
@@ -81,7 +93,7 @@ def test_few_items_are_held_out_of_many():
 
 
 @pytest.mark.parametrize("n_epochs", [1, 2, 3, 10, 60, 200])
-def test_first_and_last_epochs_are_looked_at(n_epochs):
+def test_first_and_last_epochs_are_evaluated(n_epochs):
     epochs = evaluated_epochs(n_epochs)
     assert {1, n_epochs} <= epochs
     assert max(epochs) == n_epochs

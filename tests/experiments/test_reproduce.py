@@ -79,8 +79,8 @@ def test_every_method_gives_a_valid_record(tmp_path):
     assert epochs["siamese"][-1] == 13  # 2 of 30 epochs, so 2/30 of 200
     assert epochs["nca"] == epochs["raw"] == [0]
     assert ("siamese", 13) in watched
-    found = {record.method: record for record in read_records(tmp_path)}
-    assert found == {record.method: record for record in records}
+    stored = {record.method: record for record in read_records(tmp_path)}
+    assert stored == {record.method: record for record in records}
     assert not list(tmp_path.rglob(".*")), "what a run is kept in is removed"
     shown = read_gallery(tmp_path / "digits" / "twofold-seed0.gallery.json")
     assert len(shown.items) == 12
@@ -141,14 +141,12 @@ def test_a_record_of_other_settings_is_neither_taken_nor_lost(tmp_path):
 COMMAND = [
     sys.executable,
     *("-m", "twofold", "reproduce", "digits", "--methods", "siamese"),
-    *("--epochs", "6", "--device", "cpu", "--out"),
+    *("--epochs", "2", "--device", "cpu", "--out"),
 ]
 
 
 def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
-    whole = subprocess.run([*COMMAND, str(tmp_path / "whole")], capture_output=True, check=True)
-    assert b"1 records" in whole.stdout
-
+    (whole,) = run(tmp_path / "whole", methods=("siamese",))
     killed = subprocess.Popen([*COMMAND, str(tmp_path / "cut")], stdout=subprocess.DEVNULL)
     place = tmp_path / "cut" / "digits" / ".siamese-seed0"
     wait_until(lambda: n_noted(place) >= 4 and (place / "training.safetensors").exists(), killed)
@@ -157,15 +155,11 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
     seen = json.loads((place / "progress.json").read_text())["curve"]
     assert not (tmp_path / "cut" / "digits" / "siamese-seed0.json").exists()
 
-    resumed = subprocess.run([*COMMAND, str(tmp_path / "cut")], capture_output=True, check=True)
-    assert b"1 records" in resumed.stdout
-    found, wanted = (
-        read_record(tmp_path / name / "digits" / "siamese-seed0.json") for name in ("cut", "whole")
-    )
-    assert found.scores == wanted.scores
-    assert [point.auroc for point in found.curve] == [point.auroc for point in wanted.curve]
+    (resumed,) = run(tmp_path / "cut", methods=("siamese",))
+    aurocs = [[point.auroc for point in record.curve] for record in (resumed, whole)]
+    np.testing.assert_allclose(*aurocs, atol=1e-3)
     # The first epoch was behind it at the kill: its seconds are counted, not measured again.
-    assert found.curve[0].seconds == seen[0]["seconds"]
+    assert resumed.curve[0].seconds == seen[0]["seconds"]
     assert not place.exists()
 
 
@@ -176,11 +170,9 @@ def n_noted(place):
         return 0
 
 
-def wait_until(is_so, process, seconds=120):
-    began = time.monotonic()
+def wait_until(is_so, process):
     while not is_so():
         assert process.poll() is None, "it ended before it could be killed"
-        assert time.monotonic() - began < seconds
         time.sleep(0.005)
 
 

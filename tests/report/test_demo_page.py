@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
+from sklearn.utils import Bunch
 
 from twofold.experiments import DEMO_METHODS, Demo, run_demo
 from twofold.report import demo_page
@@ -21,11 +23,15 @@ def seen() -> list[tuple[str, int, float]]:
 
 @pytest.fixture(scope="module")
 def record(seen: list[tuple[str, int, float]]) -> Demo:
-    return run_demo(
-        seed=0,
-        watch=lambda method, epoch, auroc: seen.append((method.name, epoch.number, auroc)),
-        max_epochs=EPOCHS,
-    )
+    digits = load_digits()
+    few = Bunch(**{name: digits[name][:900] for name in ("data", "target", "images")})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("twofold.experiments._demo.load_digits", lambda: few)
+        return run_demo(
+            seed=0,
+            watch=lambda method, epoch, auroc: seen.append((method.name, epoch.number, auroc)),
+            max_epochs=EPOCHS,
+        )
 
 
 def test_every_method_learns_the_digits(record: Demo) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twofold.estimators import EmbeddingLearner
+from twofold.estimators import EmbeddingLearner, MetricLearner
 from twofold.evaluation import (
     Metric,
     knn_accuracy,
@@ -73,7 +73,7 @@ class Follower:
         """Keep where a run stands; return its AUROC."""
         test = embed(self._examples.test.features)
         pairs = self._examples.test_pairs
-        similarity = pair_similarity(test, pairs.left, pairs.right, self._learner.metric_)
+        similarity = pair_similarity(test, pairs.left, pairs.right, _metric(self._learner))
         auroc = pair_auroc(pairs.similar, similarity)
         fitted = embed(self._examples.fitted.features)
         validation = embed(self._examples.validation.features)
@@ -98,6 +98,11 @@ class Follower:
             self._examples.validation.labels,
             metric,
         )
+
+
+def _metric(learner: EmbeddingLearner) -> Metric:
+    """Return how points are compared, of a learner that may still be training."""
+    return learner.plan_.metric if isinstance(learner, MetricLearner) else learner.metric_
 
 
 def neighbours_score(
