@@ -1,124 +1,169 @@
-"""What a learner tells while it trains."""
+"""What a learner tells while it learns: lines of the logger, and the user's callback."""
 
 from __future__ import annotations
 
+import itertools
 import logging
+import time
 
 import numpy as np
 import pytest
-from little_problems import FAST, three_blobs
+from little_problems import beside_loud_noise, pairs_within, quick_learner, triplets_within
 
-from twofold import MetricLearner, SiameseLearner, TripletLearner
+from twofold import MetricLearner, Network, Targets
 
-X, Y = three_blobs()
-SEVERAL_LABELS = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1]])[Y]
+X, Y = beside_loud_noise()
+PAIRS = pairs_within(Y)
 
 
 @pytest.fixture
 def logger():
-    """Give the library's logger as it was before, and leave it so."""
+    """Give the library's logger, and leave it as it was."""
     logger = logging.getLogger("twofold")
     handlers, level = list(logger.handlers), logger.level
     yield logger
-    logger.handlers[:], logger.level = handlers, level
+    logger.handlers[:] = handlers
     logger.setLevel(level)
 
 
-def test_verbose_logs_a_line_an_epoch(caplog, logger):
-    with caplog.at_level(logging.INFO, logger="twofold"):
-        MetricLearner(verbose=True, validation_fraction=0.25, **FAST).fit(X, Y)
-    lines = [record.getMessage() for record in caplog.records if record.name == "twofold"]
-    assert len(lines) == 2
-    assert lines[0].startswith("epoch 1/2: loss ")
-    assert ", validation " in lines[1]
-    assert lines[1].endswith(" s")
+@pytest.fixture
+def slow_clock(monkeypatch):
+    """Have the clock go on by two seconds whenever it is looked at."""
+    monkeypatch.setattr(time, "monotonic", itertools.count(0.0, 2.0).__next__)
 
 
-def test_without_a_validation_part_the_line_does_not_speak_of_it(caplog, logger):
-    with caplog.at_level(logging.INFO, logger="twofold"):
-        MetricLearner(verbose=True, **FAST).fit(X, Y)
-    assert "validation" not in caplog.text
+@pytest.fixture
+def lines(caplog, logger):
+    """Return what fits a learner and gives the lines it logged."""
+
+    def of(learner: MetricLearner, **given) -> list[str]:
+        caplog.clear()
+        with caplog.at_level(logging.INFO, logger="twofold"):
+            learner.fit(X, **given)
+        return [record.getMessage() for record in caplog.records if record.name == "twofold"]
+
+    return of
 
 
-def test_nothing_is_said_unless_asked(caplog, logger):
-    with caplog.at_level(logging.INFO, logger="twofold"):
-        MetricLearner(**FAST).fit(X, Y)
-    assert not caplog.records
+def test_labels_give_a_line_an_epoch_and_one_of_targets(lines):
+    said = lines(quick_learner(verbose=True, validation_fraction=0.25), y=Y)
+    assert said[0] == "targets of 60 items"
+    epochs = [line for line in said if line.startswith("epoch ")]
+    assert [line.partition(":")[0] for line in epochs] == ["epoch 1/2", "epoch 2/2"]
+    assert all(", validation " in line and line.endswith(" s") for line in epochs)
+    plain = lines(quick_learner(verbose=True), y=Y)
+    assert "epoch 2/2" in plain[-1]
+    assert not any("validation" in line for line in plain)
+
+
+def test_phase_1_by_adam_tells_of_its_epochs(lines, slow_clock):
+    for given in ({"relation": PAIRS}, {"relation": triplets_within(Y)}):
+        said = lines(quick_learner(verbose=True, targets="fml-c"), **given)
+        assert sum(line.startswith("targets: epoch ") for line in said) > 1
+    said = lines(quick_learner(verbose=True, targets=Targets(pairs="sampled")), y=Y)
+    assert any("targets: epoch" in line for line in said)
+
+
+def test_feedback_tells_of_candidates_folds_and_rounds(lines, slow_clock):
+    said = lines(quick_learner(verbose=True, feedback=3), relation=PAIRS)
+    assert any(line.startswith("ridge map, 4 directions") and "round 3" in line for line in said)
+    assert any(line.startswith("features as given") and "fold 1" in line for line in said)
+    assert any(line.startswith("network: fold 1") for line in said)
+    assert "epoch 2/2" in said[-1]
+    without = lines(quick_learner(verbose=True, embedder="auto", feedback=3), relation=PAIRS)
+    assert without[-1].startswith("fitting ridge map")
+
+
+def test_lines_are_not_more_than_one_a_second_but_for_epochs(lines):
+    said = lines(quick_learner(verbose=True, embedder="auto", feedback=3), relation=PAIRS)
+    assert 1 <= len(said) < 10
+
+
+@pytest.mark.parametrize(
+    "given", [{"y": Y}, {"relation": PAIRS}, {"relation": triplets_within(Y)}], ids=lambda _: ""
+)
+def test_nothing_is_said_unless_asked(lines, given):
+    assert lines(quick_learner(feedback=2 if "relation" in given else 0), **given) == []
 
 
 def test_verbose_is_heard_where_no_logging_was_set_up(logger, monkeypatch, capsys):
     monkeypatch.setattr(logger, "propagate", False)
     logger.handlers[:] = []
     logger.setLevel(logging.WARNING)
-    MetricLearner(verbose=True, **FAST).fit(X, Y)
-    assert "epoch 2/2" in capsys.readouterr().err
-    MetricLearner(verbose=True, **FAST).fit(X, Y)
+    for _ in range(2):
+        quick_learner(verbose=True).fit(X, Y)
+        assert "epoch 2/2" in capsys.readouterr().err
     assert len(logger.handlers) == 1
 
 
-def test_a_callback_is_told_of_every_epoch_and_stops_with_true():
-    seen = []
-    learner = MetricLearner(callback=seen.append, **FAST).fit(X, Y)
-    assert [(epoch.number, epoch.n_epochs) for epoch in seen] == [(1, 2), (2, 2)]
-    assert [epoch.loss for epoch in seen] == learner.history_["regression"]
-    stopped = MetricLearner(callback=lambda _: True, **FAST).fit(X, Y)
-    assert len(stopped.history_["regression"]) == 1
-    assert stopped.history_["best_epoch"] == 1
-
-
+@pytest.mark.parametrize("verbose", [False, True])
 @pytest.mark.parametrize(
-    "learner",
+    ("parameters", "given"),
     [
-        MetricLearner(**FAST),
-        MetricLearner(loss="contrastive", **FAST),
-        SiameseLearner(**FAST),
-        SiameseLearner(loss="cosine", **FAST),
-        TripletLearner(**FAST),
+        ({}, {"y": Y}),
+        ({"targets": Targets("contrastive")}, {"y": Y}),
+        ({"feedback": 0}, {"relation": PAIRS}),
+        ({"validation_fraction": 0}, {"relation": PAIRS}),
+        ({"feedback": 2}, {"relation": PAIRS}),
     ],
+    ids=["labels", "contrastive", "statements", "feedback", "selected"],
 )
-def test_a_callback_can_embed_by_the_network_as_it_stands(learner):
+def test_a_callback_embeds_by_the_network_as_it_stands(parameters, given, verbose, logger):
     seen = []
-    learner.set_params(callback=lambda epoch: seen.append(epoch.embed(X))).fit(X, Y)
+    network = Network(max_epochs=2, callback=lambda epoch: seen.append(epoch.embed(X)))
+    learner = quick_learner(embedder=network, verbose=verbose, **parameters).fit(X, **given)
+    assert len(seen) == 2  # trials on what is held out are not told of
     assert seen[0].shape == (60, 4)
     assert not np.array_equal(seen[0], seen[1])
-    np.testing.assert_array_equal(seen[1], learner.transform(X))
+    np.testing.assert_allclose(seen[1], learner.transform(X), atol=1e-5)
 
 
 def test_what_a_callback_embeds_changes_nothing():
-    watched = MetricLearner(callback=lambda epoch: epoch.embed(X[:7]) is None, **FAST).fit(X, Y)
-    plain = MetricLearner(**FAST).fit(X, Y)
-    assert watched.transform(X).tobytes() == plain.transform(X).tobytes()
+    network = Network(max_epochs=2, callback=lambda epoch: epoch.embed(X[:7]) is None)
+    watched = quick_learner(embedder=network).fit(X, Y)
+    assert watched.transform(X).tobytes() == quick_learner().fit(X, Y).transform(X).tobytes()
 
 
-def test_a_callback_works_when_verbose_too(logger):
-    seen = []
-    MetricLearner(verbose=True, callback=seen.append, **FAST).fit(X, Y)
-    assert len(seen) == 2
+def test_a_callback_that_cannot_be_called_is_refused():
+    with pytest.raises(TypeError, match="callback must be callable, got 3"):
+        quick_learner(embedder=Network(callback=3)).fit(X, Y)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "labels", "decay"),
-    [
-        ({}, Y, 0.03),
-        ({}, SEVERAL_LABELS, 1.0),
-        ({"embedder": "mnist"}, Y, 0.0),
-        ({"weight_decay": 0.25}, Y, 0.25),
-        ({"weight_decay": 0}, Y, 0.0),
-    ],
+    ("parameters", "given"),
+    [({}, {"y": Y}), ({"validation_fraction": 0}, {"relation": PAIRS})],
+    ids=["labels", "feedback"],
 )
-def test_weight_decay_is_for_the_default_network_unless_said(
-    parameters, labels, decay, monkeypatch
-):
-    import torch
+def test_an_interrupted_training_goes_on_from_its_checkpoint(parameters, given, tmp_path):
+    def at(epoch, stop):
+        seen.append(epoch.number)
+        if stop and epoch.number == 3:
+            raise KeyboardInterrupt
 
-    seen = []
+    def learner(stop, checkpoint):
+        network = Network(
+            max_epochs=4, callback=lambda epoch: at(epoch, stop), checkpoint=checkpoint
+        )
+        return quick_learner(embedder=network, **parameters)
 
-    class Watched(torch.optim.AdamW):
-        def __init__(self, *args, **kwargs):
-            seen.append(kwargs)
-            super().__init__(*args, **kwargs)
+    seen: list[int] = []
+    whole = learner(False, None).fit(X, **given)
+    seen.clear()
+    kept = tmp_path / "training"
+    with pytest.raises(KeyboardInterrupt):
+        learner(True, kept).fit(X, **given)
+    resumed = learner(False, kept).fit(X, **given)
+    assert seen[:3] == [1, 2, 3]
+    assert seen[3] > 1
+    assert seen[-1] == 4
+    np.testing.assert_allclose(resumed.transform(X), whole.transform(X), atol=1e-5)
+    assert not kept.exists()
 
-    monkeypatch.setattr(torch.optim, "AdamW", Watched)
-    MetricLearner(learning_rate=0.125, **parameters, **FAST).fit(X, labels)
-    assert seen[0]["weight_decay"] == decay
-    assert seen[0]["lr"] == 0.125
+
+def test_a_checkpoint_needs_a_number_as_the_seed(tmp_path):
+    network = Network(checkpoint=tmp_path / "training")
+    with pytest.raises(ValueError, match="checkpoint needs random_state to be a number, got None"):
+        quick_learner(embedder=network, random_state=None).fit(X, Y)
+    nowhere = Network(checkpoint=tmp_path / "nowhere" / "training")
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
+        quick_learner(embedder=nowhere).fit(X, Y)
