@@ -73,7 +73,7 @@ class Subject:
         """Learn from the answers to some pairs."""
         relation = PairRelation.from_pairs(pairs, self.answer(pairs), len(self.train))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RelationWarning)  # features best as they are
+            warnings.simplefilter("ignore", RelationWarning)  # features best as given
             learner = MetricLearner(device="cpu", random_state=seed)
             return learner.fit(self.train, relation=relation)
 
@@ -115,7 +115,7 @@ def measure() -> list[Figure]:
 
 
 def _figures(name: str) -> list[Figure]:
-    """Return the bar's figure, then how both ways of asking went."""
+    """Return the bar's figure, then how both kinds of asking went."""
     random, suggested, shares = [], [], []
     for seed in range(SEEDS):
         subject = SUBJECTS[name](seed)
@@ -140,11 +140,11 @@ def _figures(name: str) -> list[Figure]:
             note="over all batches",
         ),
     ]
-    for way, scores in (("suggestions", suggested), ("random pairs", random)):
+    for kind, scores in (("suggestions", suggested), ("random pairs", random)):
         for n in scores[0]:
             figures.append(
                 Figure(
-                    f"{name}: {n} answers to {way}",
+                    f"{name}: {n} answers to {kind}",
                     float(_column(scores, n).mean()),
                     note=_spread(scores, n),
                 )
@@ -179,8 +179,8 @@ def _ask_suggestions(subject: Subject, start: Pairs, seed: int) -> tuple[dict[in
             scores[len(pairs)] = learner.score(subject.test, relation=subject.asked)
         if len(pairs) >= max(COUNTS):
             return scores, float(subject.answer(pairs[N_START:]).mean())
-        found = learner.suggest_pairs(N_BATCH, candidates=subject.candidates, random_state=seed)
-        pairs = np.concatenate([pairs, np.stack([found.left, found.right], axis=1)])
+        asked = learner.suggest_pairs(N_BATCH, candidates=subject.candidates, random_state=seed)
+        pairs = np.concatenate([pairs, np.stack([asked.left, asked.right], axis=1)])
 
 
 def _column(scores: list[dict[int, float]], n: int) -> NDArray[np.float64]:

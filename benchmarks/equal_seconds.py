@@ -16,7 +16,7 @@ import statistics
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -24,9 +24,9 @@ from benchmarks.figures import Figure
 from benchmarks.relations import why_no_data
 from twofold import LabelRelation
 from twofold.datasets import load_mnist
-from twofold.evaluation import knn_accuracy, pair_auroc, pair_similarity
+from twofold.evaluation import Metric, knn_accuracy, pair_auroc, pair_similarity
 from twofold.experiments import METHODS, PROTOCOLS, describe_commit, describe_machine
-from twofold.experiments._methods import Setting
+from twofold.experiments._methods import RunConfig
 
 TITLE = "MNIST, the paper's network, equal seconds of training on a CPU"
 BUDGETS = (4, 10, 30)
@@ -77,21 +77,21 @@ def measure() -> list[Figure]:
         for job, scores in zip(missing, pool.map(_scores, missing), strict=True):
             _keep(_name(job), scores)
             print(*job, *np.round(scores, 4), flush=True)
-    found = {job: _kept(_name(job)) for job in jobs}
+    scored = {job: _kept(_name(job)) for job in jobs}
     return [
         figure
         for budget in BUDGETS
         for column, what in enumerate(("AUROC", "5-NN accuracy"))
-        for figure in _figures(budget, column, what, found, cost)
+        for figure in _figures(budget, column, what, scored, cost)
     ]
 
 
 def _figures(
-    budget: int, column: int, what: str, found: dict[Any, Any], cost: dict[str, float]
+    budget: int, column: int, what: str, scored: dict[Any, Any], cost: dict[str, float]
 ) -> list[Figure]:
     values = {
         method: np.array(
-            [scores[column] for job, scores in found.items() if job[:2] == (method, budget)]
+            [scores[column] for job, scores in scored.items() if job[:2] == (method, budget)]
         )
         for method in ("twofold", *RIVALS)
     }
@@ -128,8 +128,10 @@ def _measure_cost() -> dict[str, float]:
     for _ in range(N_ROUNDS):
         for method, times in seconds.items():
             after: list[float] = []
-            learner = METHODS[method].make(_setting(2, 0))
-            learner.set_params(callback=lambda epoch, after=after: after.append(epoch.seconds))
+            learner = METHODS[method].make(_run_config(2, 0))
+            learner.set_params(
+                embedder__callback=lambda epoch, after=after: after.append(epoch.seconds)
+            )
             learner.fit(train.images[:N_TIMED], train.classes[:N_TIMED])
             times.append(after[1] - after[0])
     typical = {method: statistics.median(times) for method, times in seconds.items()}
@@ -142,34 +144,23 @@ def _scores(job: tuple[str, int, int, int]) -> list[float]:
     """Return AUROC and 5-NN accuracy on the test part."""
     method, _, n_epochs, seed = job
     train, test = load_mnist("train"), load_mnist("test")
-    learner = METHODS[method].make(_setting(n_epochs, seed)).fit(train.images, train.classes)
+    learner = METHODS[method].make(_run_config(n_epochs, seed)).fit(train.images, train.classes)
     pairs = LabelRelation(test.classes).sample_pairs(random_state=seed)
     fitted, points = learner.transform(train.images), learner.transform(test.images)
     is_ours = method == "twofold"
-    views = {"dot": points, "euclidean": points, "cosine": _directions(points)}
     auroc = max(
-        pair_auroc(
-            pairs.similar,
-            pair_similarity(
-                views[view], pairs.left, pairs.right, "dot" if view == "dot" else "euclidean"
-            ),
-        )
-        for view in (("dot",) if is_ours else views)
+        pair_auroc(pairs.similar, pair_similarity(points, pairs.left, pairs.right, metric))
+        for metric in (("dot",) if is_ours else get_args(Metric))
     )
     accuracy = max(
         knn_accuracy(fitted, train.classes, points, test.classes, metric=metric)
-        for metric in (("euclidean",) if is_ours else views)
+        for metric in (("euclidean",) if is_ours else get_args(Metric))
     )
     return [auroc, accuracy]
 
 
-def _directions(points: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return points of unit length, whose distances order pairs as their cosines do."""
-    return points / np.linalg.norm(points, axis=1, keepdims=True).clip(1e-12)
-
-
-def _setting(n_epochs: int, seed: int) -> Setting:
-    return Setting(replace(PROTOCOL, n_epochs=n_epochs), 60_000, seed, "cpu")
+def _run_config(n_epochs: int, seed: int) -> RunConfig:
+    return RunConfig(replace(PROTOCOL, n_epochs=n_epochs), 60_000, seed, "cpu")
 
 
 def _one_thread() -> None:

@@ -78,7 +78,7 @@ SETTING = {
     "statements and for classes, whichever is better on the test part",
     "from the features": "balanced weights, margin 1.3 median distances of what is not alike, the "
     "best epoch by a fifth of the pairs; the linear one also its last",
-    "raw features": "by Euclidean distance, standardised or not, whichever is better",
+    "raw features": "by Euclidean distance, standardised or not, or by cosine, whichever is best",
     "bar": "the best rival's mean, less two standard errors of the difference by seed, but of the "
     "multi-label sets nothing less; the least that was asked for where that is more",
     "threads": "one a run",
@@ -87,8 +87,8 @@ ONE_THREAD = dict.fromkeys(
     ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
 )
 LEARNING_CODE = (
-    "_core", "relations", "datasets", "evaluation", "targets", "regression", "estimators",
-    "baselines",
+    "_core", "relations", "datasets", "evaluation", "targets", "regression", "feedback", "asking",
+    "estimators", "baselines",
 )  # fmt: skip
 KEPT = Path("benchmarks") / ".kept" / "few_pairs.jsonl"
 
@@ -102,7 +102,7 @@ def why_not() -> str | None:
 
 
 def measure() -> list[Figure]:
-    problems = _chosen_problems()
+    problems = _problems_to_run()
     jobs = [
         (problem, method, variant, seed)
         for problem in problems
@@ -112,16 +112,16 @@ def measure() -> list[Figure]:
         for variant in range(len(METHODS[method]))
     ]
     known = _kept()
-    found = {job: known[_name(job)] for job in jobs if _name(job) in known}
-    longest_first = [job for job in reversed(jobs) if job not in found]
+    results = {job: known[_name(job)] for job in jobs if _name(job) in known}
+    longest_first = [job for job in reversed(jobs) if job not in results]
     for job, scored in _run(longest_first):
         _keep(_name(job), scored)
-        found[job] = scored
+        results[job] = scored
         print(*job, *(f"{k} {_short(v)}" for k, v in scored.items()), flush=True)
-    return [figure for problem in problems for figure in _figures(problem, found)]
+    return [figure for problem in problems for figure in _figures(problem, results)]
 
 
-def _chosen_problems() -> list[str]:
+def _problems_to_run() -> list[str]:
     """Return the problems that `SETS` names, by set or one by one."""
     if SETS == "all":
         return list(PROBLEMS)
@@ -172,11 +172,11 @@ def _begin() -> None:
     warm_up()
 
 
-def _figures(problem: str, found: dict[Job, Scores]) -> list[Figure]:
+def _figures(problem: str, results: dict[Job, Scores]) -> list[Figure]:
     measures = ("AUROC", "F1") if problem in ENTITY_PAIR_SETS else ("AUROC",)
     figures = []
     for what in measures:
-        best = {method: _best_variant(problem, method, what, found) for method in METHODS}
+        best = {method: _best_variant(problem, method, what, results) for method in METHODS}
         values = {method: _column(rows, what) for method, rows in best.items() if rows}
         for method, column in values.items():
             has_rivals = method == OURS and values.keys() >= set(RIVALS[_set_of(problem)])
@@ -189,10 +189,10 @@ def _figures(problem: str, found: dict[Job, Scores]) -> list[Figure]:
     return figures
 
 
-def _best_variant(problem: str, method: str, what: str, found: dict[Job, Scores]) -> list[Scores]:
+def _best_variant(problem: str, method: str, what: str, results: dict[Job, Scores]) -> list[Scores]:
     """Return the scores, a seed each, of the variant that is best; none if it was not measured."""
     variants = [
-        [row for job, row in sorted(found.items()) if job[:3] == (problem, method, variant)]
+        [row for job, row in sorted(results.items()) if job[:3] == (problem, method, variant)]
         for variant in range(len(METHODS[method]))
     ]
     return max(variants, key=lambda rows: float(_column(rows, what).mean()) if rows else -1.0)
@@ -217,10 +217,12 @@ def _seconds_figure(problem: str, ours: list[Scores], rival: list[Scores]) -> Fi
 
 
 def _note(rows: list[Scores]) -> str:
-    """Return how long it took, and what Twofold chose."""
-    ways = Counter(row["way"] for row in rows if "way" in row)
-    chosen = "".join(f"; {way} {count} times" for way, count in ways.most_common())
-    return f"{np.median(_column(rows, 'seconds')):.1f} s{chosen}"
+    """Return how long it took, and what Twofold selected and expected."""
+    candidates = Counter(row["candidate"] for row in rows if "candidate" in row)
+    selected = "".join(f"; {name} {count} times" for name, count in candidates.most_common())
+    expected = [row["expected"]["new items"] for row in rows if row.get("expected")]
+    expects = f"; expected {np.mean(expected):.4f} on new items" if expected else ""
+    return f"{np.median(_column(rows, 'seconds')):.1f} s{selected}{expects}"
 
 
 def _column(rows: list[Scores], what: str) -> NDArray[np.float64]:

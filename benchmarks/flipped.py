@@ -24,7 +24,7 @@ SETTING = {
     "flipped": f"{SHARE:.0%} of all statements, at random",
     "digits": "all 1,797, 10 similar and 10 dissimilar partners an item, without features",
     "dblp-acm": "the training part's 7,417 pairs, with the features of few_pairs",
-    "suspicion": "as `twofold inspect` finds it, of every statement by what the others say",
+    "suspicion": "as `twofold inspect` ranks it, of every statement by what the others say",
 }
 LEAST = {"digits": 0.9, "dblp-acm": 0.5}
 
@@ -34,11 +34,11 @@ def why_not() -> str | None:
 
 
 def measure() -> list[Figure]:
-    found = {name: [] for name in LEAST}
+    precisions = {name: [] for name in LEAST}
     for seed in range(SEEDS):
         for name, relation, features in _subjects(seed):
-            found[name].append(_precision(relation, features, seed))
-            print(name, seed, f"{found[name][-1]:.4f}", flush=True)
+            precisions[name].append(_precision(relation, features, seed))
+            print(name, seed, f"{precisions[name][-1]:.4f}", flush=True)
     return [
         Figure(
             f"{name}: average precision",
@@ -46,7 +46,7 @@ def measure() -> list[Figure]:
             LEAST[name],
             note=f"± {np.std(values, ddof=1) / np.sqrt(SEEDS):.4f}; chance {SHARE}",
         )
-        for name, values in found.items()
+        for name, values in precisions.items()
     ]
 
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 from benchmarks.figures import Figure
-from twofold import MetricLearner, SiameseLearner
+from twofold import MetricLearner, Network, SiameseLearner
 from twofold.evaluation import knn_accuracy
 
 TITLE = "Whole fits with default settings beside rivals"
@@ -41,7 +41,7 @@ def measure() -> list[Figure]:
 def _warm_up() -> None:
     """Have torch load what it loads at the first step."""
     X, y = load_digits(return_X_y=True)
-    MetricLearner(max_epochs=1, device="cpu").fit(X[:200], y[:200])
+    MetricLearner(embedder=Network(max_epochs=1), device="cpu").fit(X[:200], y[:200])
 
 
 def _digits() -> list[Figure]:
@@ -52,7 +52,8 @@ def _digits() -> list[Figure]:
             np.arange(len(y)), test_size=0.25, stratify=y, random_state=seed
         )
         ours = MetricLearner(random_state=seed, device="cpu")
-        rival = SiameseLearner(random_state=seed, device="cpu", max_epochs=SIAMESE_EPOCHS)
+        network = Network(max_epochs=SIAMESE_EPOCHS)
+        rival = SiameseLearner(embedder=network, random_state=seed, device="cpu")
         row: list[float] = []
         for learner in (ours, rival):
             learner.fit(X[train], y[train])
@@ -97,7 +98,7 @@ def _many_classes() -> list[Figure]:
         random_state=0,
     )
     train, test = np.arange(10_000), np.arange(10_000, 12_500)
-    found = []
+    results = []
     for learner in (
         MetricLearner(random_state=0, device="cpu"),
         NeighborhoodComponentsAnalysis(random_state=0),
@@ -108,8 +109,8 @@ def _many_classes() -> list[Figure]:
             learner.fit(X[train], y[train])
         seconds = time.perf_counter() - began
         points = learner.transform(X)
-        found.append((seconds, knn_accuracy(points[train], y[train], points[test], y[test])))
-    (seconds, accuracy), (rival_seconds, rival_accuracy) = found
+        results.append((seconds, knn_accuracy(points[train], y[train], points[test], y[test])))
+    (seconds, accuracy), (rival_seconds, rival_accuracy) = results
     raw = knn_accuracy(X[train], y[train], X[test], y[test])
     return [
         Figure(

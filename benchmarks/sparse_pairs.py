@@ -24,6 +24,7 @@ from benchmarks.entity_features import text_features
 from twofold import (
     LabelRelation,
     MetricLearner,
+    Network,
     PairRelation,
     RelationWarning,
     SiameseLearner,
@@ -41,11 +42,11 @@ from twofold.datasets import (
 )
 from twofold.estimators import EmbeddingLearner
 from twofold.evaluation import pair_similarity
-from twofold.regression import fit_raw_map, open_features
+from twofold.regression import fit_projection, open_features
 
 DENSITIES, TRIPLET_DENSITIES = (0.25, 0.5, 1, 2, 4, 16), (0.5, 1, 4)
 MNIST_PAIRS = (6_000, 30_000, 60_000)
-DIM, MULTILABEL_DIM, LARGEST_DIM = 16, 32, 256
+N_COMPONENTS, MULTILABEL_COMPONENTS, MOST_COMPONENTS = 16, 32, 256
 """Of the published methods and rivals that start at random; the last of those that start from the
 features, at most."""
 EPOCHS, FEWEST_EPOCHS, LEAST_SEEN = 100, 30, 360_000
@@ -74,7 +75,7 @@ class Problem:
         Over the rows of `test`.
     valid : PairRelation or None
         Over the rows of `train`: what a threshold is chosen on, where there is one.
-    dim : int
+    n_components : int
         Of methods that start at random.
     """
 
@@ -83,7 +84,7 @@ class Problem:
     test: Any
     asked: PairRelation
     valid: PairRelation | None = None
-    dim: int = DIM
+    n_components: int = N_COMPONENTS
 
     @property
     def n_epochs(self) -> int:
@@ -91,9 +92,9 @@ class Problem:
         return min(EPOCHS, max(FEWEST_EPOCHS, round(LEAST_SEEN / len(self.relation))))
 
     @property
-    def feature_dim(self) -> int:
+    def n_feature_components(self) -> int:
         """Components of methods that start from the features."""
-        return min(int(self.train.shape[1]), LARGEST_DIM)
+        return min(int(self.train.shape[1]), MOST_COMPONENTS)
 
     def far_apart(self, points: NDArray[np.float32]) -> float:
         """Return `FAR` times the median distance of the pairs that are stated to be not alike."""
@@ -123,7 +124,7 @@ def _multilabel(name: str, seed: int) -> Problem:
         few_pairs(data.labels[:n_train], n_train, seed),
         data.features[n_train:],
         LabelRelation(data.labels[n_train:]).sample_pairs(random_state=seed),
-        dim=MULTILABEL_DIM,
+        n_components=MULTILABEL_COMPONENTS,
     )
 
 
@@ -206,48 +207,55 @@ class IdentityMap(nn.Module):
 
 
 def _siamese(problem: Problem, **training: Any) -> EmbeddingLearner:
-    return SiameseLearner(problem.dim, max_epochs=problem.n_epochs, **training)
+    network = Network(max_epochs=problem.n_epochs, **training)
+    return SiameseLearner(problem.n_components, embedder=network)
 
 
 def _triplet(problem: Problem, **training: Any) -> EmbeddingLearner:
-    return TripletLearner(problem.dim, max_epochs=problem.n_epochs, **training)
+    network = Network(max_epochs=problem.n_epochs, **training)
+    return TripletLearner(problem.n_components, embedder=network)
 
 
 def _siamese_from_features(problem: Problem, **training: Any) -> EmbeddingLearner:
-    features, dim = open_features(problem.train, "cpu"), problem.feature_dim
-    points = fit_raw_map(features, dim).points(features, np.arange(features.n_items))
+    features, n_components = open_features(problem.train, "cpu"), problem.n_feature_components
+    points = fit_projection(features, n_components).points(features, np.arange(features.n_items))
     return SiameseLearner(
-        dim,
+        n_components,
         start="features",
         margin=problem.far_apart(points),
-        max_epochs=problem.n_epochs,
+        embedder=Network(max_epochs=problem.n_epochs, **training),
         validation_fraction=0.2,  # without, it learns its pairs by heart
-        **training,
     )
 
 
 def _linear_siamese(problem: Problem, validation_fraction: float) -> EmbeddingLearner:
     return SiameseLearner(
         problem.train.shape[1],
-        embedder=IdentityMap(problem.train.shape[1]),
+        embedder=Network(
+            IdentityMap(problem.train.shape[1]),
+            max_epochs=problem.n_epochs,
+            learning_rate=3e-4,  # better than 1e-3 on amazon-google's test part
+        ),
         margin=problem.far_apart(problem.train),
-        max_epochs=problem.n_epochs,
-        learning_rate=3e-4,  # better than 1e-3 on amazon-google's test part
         validation_fraction=validation_fraction,
     )
 
 
 def _published(
-    loss: Literal["contrastive", "dot"], problem: Problem, **training: Any
+    targets: Literal["fml-c", "fml-dp"], problem: Problem, **training: Any
 ) -> EmbeddingLearner:
-    return MetricLearner(problem.dim, loss=loss, pairs="sampled", feedback=0, **training)
+    return MetricLearner(problem.n_components, targets=targets, embedder=Network(**training))
 
 
 METHODS: dict[str, tuple[Callable[[Problem], EmbeddingLearner], ...]] = {
     "Twofold": (lambda _: MetricLearner(),),
-    "raw features": (lambda _: RawFeatures(), lambda _: RawFeatures(standardise=True)),
-    "FML-C": (partial(_published, "contrastive"), partial(_published, "contrastive", **MILD)),
-    "FML-DP": (partial(_published, "dot"), partial(_published, "dot", **MILD)),
+    "raw features": (
+        lambda _: RawFeatures(),
+        lambda _: RawFeatures(standardise=True),
+        lambda _: RawFeatures(metric="cosine"),
+    ),
+    "FML-C": (partial(_published, "fml-c"), partial(_published, "fml-c", **MILD)),
+    "FML-DP": (partial(_published, "fml-dp"), partial(_published, "fml-dp", **MILD)),
     "triplet": (_triplet, partial(_triplet, **MILD)),
     "Siamese": (_siamese, partial(_siamese, **MILD)),
     "Siamese from the features": (
@@ -259,7 +267,7 @@ METHODS: dict[str, tuple[Callable[[Problem], EmbeddingLearner], ...]] = {
         partial(_linear_siamese, validation_fraction=0.2),
     ),
 }
-"""By name, each with its variants, the better of which counts."""
+"""By name, each with its variants, the best of which counts."""
 BALANCED = ("Siamese from the features", "linear Siamese from the identity")
 
 
@@ -282,7 +290,7 @@ def methods_for(problem_name: str) -> tuple[str, ...]:
 
 
 def scores(problem_name: str, method: str, variant: int, seed: int) -> dict[str, Any]:
-    """Return AUROC, seconds, F1 where a threshold can be chosen, and the way that Twofold chose."""
+    """Return AUROC, seconds, F1 where a threshold can be chosen, and what Twofold selected."""
     warnings.simplefilter("ignore")
     problem = PROBLEMS[problem_name](seed)
     relation = problem.relation
@@ -290,25 +298,25 @@ def scores(problem_name: str, method: str, variant: int, seed: int) -> dict[str,
         assert isinstance(relation, PairRelation)
         relation = relation.balanced()
     learner = METHODS[method][variant](problem)
-    settings = {"random_state": seed, "device": "cpu"}
-    learner.set_params(**{k: v for k, v in settings.items() if k in learner.get_params()})
+    parameters = {"random_state": seed, "device": "cpu"}
+    learner.set_params(**{k: v for k, v in parameters.items() if k in learner.get_params()})
     began = time.perf_counter()
     learner.fit(problem.train, relation=relation)
     seconds = time.perf_counter() - began
-    found: dict[str, Any] = {
+    scored: dict[str, Any] = {
         "AUROC": learner.score(problem.test, relation=problem.asked),
         "seconds": seconds,
     }
     if problem.valid is not None:
-        learner.calibrate_threshold(problem.train, problem.valid, strategy="f_beta")
+        learner.calibrate_threshold(problem.train, relation=problem.valid, strategy="f_beta")
         left, right = problem.test[problem.asked.left], problem.test[problem.asked.right]
-        found["F1"] = float(
+        scored["F1"] = float(
             f1_score(problem.asked.similar > 0.5, learner.predict_pairs(left, right))
         )
-    chosen = learner.history_.get("feedback")
-    if chosen is not None:
-        found |= {"way": chosen["way"], "round": chosen["round"]}
-    return found
+    selected = learner.history_.get("feedback")
+    if selected is not None:
+        scored |= {name: selected[name] for name in ("candidate", "round", "expected")}
+    return scored
 
 
 def warm_up() -> None:

@@ -52,9 +52,9 @@ def _plain(value: Any) -> str:
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
-    found = [
+    records = [
         json.loads(path.read_text(encoding="utf-8"))
         for kind in ("cpu", "gpu")
         for path in sorted((folder / kind).glob("*.json"))
     ]
-    write_text(folder / "benchmarks.md", page(found))
+    write_text(folder / "benchmarks.md", page(records))
