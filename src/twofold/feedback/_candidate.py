@@ -111,13 +111,11 @@ class AsGivenRound:
         size = max(1, BLOCK_NUMBERS // max(1, 2 * int(np.prod(problem.shape))))
         for first in range(0, left.size, size):
             part = slice(first, first + size)
-            ends = np.concatenate([left[part], right[part]])
-            rows = predict_points(
-                FeaturesAsGiven(), problem.features, problem.shape, problem.items[ends]
-            )
-            n_pairs = len(rows) // 2
-            pairs = np.arange(n_pairs)
-            similarity[part] = pair_similarity(rows, pairs, pairs + n_pairs, self.metric)
+            ends = np.unique(np.concatenate([left[part], right[part]]))
+            items = torch.from_numpy(problem.items[ends]).to(problem.features.index_device)
+            rows = FeaturesAsGiven()(problem.features.rows(items)).cpu().numpy()
+            places = [np.searchsorted(ends, side[part]) for side in (left, right)]
+            similarity[part] = pair_similarity(rows, *places, self.metric)
         return similarity
 
     def embedder(self) -> NetworkEmbedder:

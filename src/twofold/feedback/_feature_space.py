@@ -42,32 +42,31 @@ class FeatureSpace:
         return self.projection.n_directions
 
 
-def feature_space(problem: Problem, n_directions: int, unit: bool) -> FeatureSpace:
-    """Return the space of the features' leading directions, outliers cut.
+def feature_spaces(problem: Problem, n_components: int | None, unit: bool) -> list[FeatureSpace]:
+    """Return the spaces of the features' leading directions, outliers cut, the smallest first.
 
     Parameters
     ----------
     problem : Problem
         Features and items.
-    n_directions : int
-        How many.
+    n_components : int or None
+        Directions, if the user has said how many.
     unit : bool
-        Whether rows are brought to length 1 first, so that the space starts from their cosines.
+        Whether rows are brought to length 1 first, so that a space starts from their cosines.
     """
-    projection = fit_projection(problem.features, n_directions, clipped=True, unit=unit)
-    points = projection.points(problem.features, problem.items)
-    _refuse_not_finite(points, problem)
-    return FeatureSpace(
-        projection, points, ridge_basis(projection, points, problem.device, problem.rng)
-    )
-
-
-def directions_to_try(problem: Problem, n_components: int | None) -> list[int]:
-    """Return how many directions spaces may have, fewest first."""
-    if n_components is not None:
-        return [n_components]
     n_features = math.prod(problem.shape)
-    return sorted({min(n_features, N_LEADING), min(n_features, N_FULL)})
+    sizes = {n_components} if n_components else {min(n_features, n) for n in (N_LEADING, N_FULL)}
+    whole = fit_projection(problem.features, max(sizes), clipped=True, unit=unit)
+    points = whole.points(problem.features, problem.items)
+    _refuse_not_finite(points, problem)
+    spaces = []
+    for size in sorted(sizes):
+        scale = float(np.sqrt(np.square(points[:, :size]).sum(axis=1).mean())) or 1.0
+        projection = whole.leading(size, scale)
+        some = np.ascontiguousarray(points[:, :size]) / np.float32(scale)
+        basis = ridge_basis(projection, some, problem.device, problem.rng)
+        spaces.append(FeatureSpace(projection, some, basis))
+    return spaces
 
 
 def _refuse_not_finite(points: Points, problem: Problem) -> None:

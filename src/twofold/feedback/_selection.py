@@ -15,7 +15,7 @@ from twofold.feedback._candidate import (
     RidgeCandidate,
     start_round,
 )
-from twofold.feedback._feature_space import directions_to_try, feature_space
+from twofold.feedback._feature_space import feature_spaces
 from twofold.feedback._problem import Points, Problem
 from twofold.feedback._race import ERRORS_TO_DROP, Race, with_rounds
 from twofold.feedback._validation import ranks_of
@@ -147,7 +147,7 @@ def refit(problem: Problem, selection: Selection, embedder: Any | None = None) -
     candidate: Candidate = FeaturesCandidate(selection.metric)
     race = Race(problem, FeaturesCandidate(selection.metric), 0.0)
     if selection.candidate != "features as given":
-        space = feature_space(problem, selection.n_directions, selection.unit)
+        (space,) = feature_spaces(problem, selection.n_directions, selection.unit)
         guide = RidgeCandidate(space, problem.metric, selection.ridge_multiplier)
         candidate = guide = replace(guide, n_rounds=selection.n_rounds)
         if selection.candidate != "ridge map":
@@ -171,10 +171,7 @@ def _ridge_maps(
     problem: Problem, reference: FeaturesCandidate, n_components: int | None, n_rounds: int
 ) -> list[RidgeCandidate]:
     """Return the ridge maps that race: not those that start from far worse points."""
-    spaces = [
-        feature_space(problem, n_directions, reference.metric == "cosine")
-        for n_directions in directions_to_try(problem, n_components)
-    ]
+    spaces = feature_spaces(problem, n_components, reference.metric == "cosine")
     starts = [ranks_of(problem.statements, start_round(space, problem.metric)) for space in spaces]
     best = max(starts, key=lambda ranks: float(ranks[0].mean()))
     return [

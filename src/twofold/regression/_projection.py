@@ -54,6 +54,11 @@ class Projection:
         """Components of a point."""
         return len(self.matrix)
 
+    def leading(self, n_directions: int, scale: float) -> Projection:
+        """Return the projection on the first directions, its points divided by `scale`."""
+        matrix = self.matrix[:n_directions] / np.float32(scale)
+        return Projection(self.shift, matrix, self.limits, self.unit)
+
     def points(self, features: Features, items: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the points of some items, shape (len(items), n_directions)."""
         one_row = features.rows(spread_evenly(features, 1))
@@ -68,9 +73,10 @@ def fit_projection(
     clipped: bool = False,
     unit: bool = False,
 ) -> Projection:
-    """Return the projection that keeps the features' distances as far as its directions can.
+    """Return the projection on the features' principal directions.
 
-    With fewer directions than features they are the principal ones; with more, the rest is 0.
+    It keeps their distances as far as its directions can; directions that the features do not have
+    are 0.
 
     Parameters
     ----------
@@ -85,7 +91,8 @@ def fit_projection(
     """
     n_numbers = features.rows(spread_evenly(features, 1)).numel()
     n_sampled = max(FEWEST_SAMPLED, SAMPLED_NUMBERS // max(1, n_numbers))
-    sample = features.rows(spread_evenly(features, n_sampled)).flatten(1).double().cpu()
+    sample = features.rows(spread_evenly(features, n_sampled)).flatten(1).cpu()
+    sample = sample.double() if n_numbers <= LARGEST_EXACT else sample.float()
     if not torch.isfinite(sample).all():
         raise ValueError("X holds NaN or infinity. Replace or drop these values first.")
     if unit:
@@ -94,12 +101,8 @@ def fit_projection(
     if limits is not None:
         sample = sample.clamp(*limits)
     shift = sample.mean(dim=0)
-    sample -= shift
-    n_features = sample.shape[1]
-    if n_directions is None or n_features <= n_directions:
-        matrix = torch.eye(n_directions or n_features, n_features, dtype=torch.float64)
-    else:
-        matrix = _leading_directions(sample, n_directions)
+    sample = sample - shift
+    matrix = _principal_directions(sample, n_directions or n_numbers)
     length = (sample @ matrix.T).square().sum(dim=1).mean().sqrt()
     if length > 0:
         matrix /= length
@@ -131,18 +134,19 @@ def _limits(sample: Tensor) -> Tensor:
     )
 
 
-def _leading_directions(sample: Tensor, n_directions: int) -> Tensor:
-    """Return the principal directions of a centred sample, each with a fixed sign.
+def _principal_directions(sample: Tensor, n_directions: int) -> Tensor:
+    """Return the leading principal directions of a centred sample, each with a fixed sign.
 
     Those that the sample does not have are 0.
     """
     if sample.shape[1] <= LARGEST_EXACT:
-        directions = torch.linalg.eigh(sample.T @ sample).eigenvectors.flip(1)[:, :n_directions].T
+        found = torch.linalg.eigh(sample.T @ sample).eigenvectors.flip(1)[:, :n_directions].T
     else:
         n_found = min(n_directions, *sample.shape)
-        found = randomized_svd(sample.float().numpy(), n_found, n_iter=2, random_state=0)[2]
-        directions = torch.from_numpy(found).double()
-        directions = functional.pad(directions, (0, 0, 0, n_directions - n_found))
+        found = torch.from_numpy(
+            randomized_svd(sample.numpy(), n_found, n_iter=2, random_state=0)[2]
+        )
+    directions = functional.pad(found, (0, 0, 0, n_directions - len(found)))
     largest = directions.abs().argmax(dim=1, keepdim=True)
     signed: Tensor = directions * directions.gather(1, largest).sign()
     return signed

@@ -22,7 +22,7 @@ KERNEL_WIDTH = 0.5
 """Of the RBF kernel, in median distances of two landmarks."""
 RIDGE = 30.0
 """ρ, in items: what fewer items than so many have in common is hardly learnt."""
-LARGEST_HAT = 2
+LARGEST_HAT = 1
 """Items a function up to which a hat matrix saves time: each regression is then one product."""
 JITTER = 1e-3
 BLOCK = 4096
