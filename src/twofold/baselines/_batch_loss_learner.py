@@ -60,7 +60,6 @@ class BatchLossLearner(BatchTrainedLearner):
     def _losses(
         self, relation: LabelRelation, config: TrainingConfig, rng: np.random.Generator
     ) -> tuple[MinedLoss, MinedLoss]:
-        check_count("batch_size", config.batch_size, minimum=2)
         return batch_losses(self.loss, relation.n_labels, self.n_components_, rng)
 
     def _finish(self, points: NDArray[np.float32]) -> NDArray[np.float32]:

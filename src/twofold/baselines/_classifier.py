@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from torch import Tensor, nn
@@ -66,6 +66,7 @@ class ClassifierLearner(BatchTrainedLearner):
     """
 
     smoothing: float = 0.0
+    _smallest_batch: ClassVar[int] = 1
 
     def fit(self, X: Any, y: Any = None, *, relation: Relation | None = None) -> Self:
         """Learn from labels; see `MetricLearner.fit`."""

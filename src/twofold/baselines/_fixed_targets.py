@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from twofold._core.checks import check_choice
 from twofold.baselines._label_trained import LabelTrainedLearner
 from twofold.baselines._labelled_items import LabelledItems
-from twofold.baselines._network_learner import TaskInputs
+from twofold.baselines._task_inputs import TaskInputs
 from twofold.regression import OutputScale, RegressionTask, Task, part_examples
 from twofold.relations import LabelRelation
 from twofold.targets import simplex_vertices, standardise_targets

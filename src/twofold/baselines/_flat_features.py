@@ -24,10 +24,8 @@ class ClassedRows:
     ----------
     points : ndarray of float64, shape (n_known, n_features)
         Their features.
-    classes : ndarray of int64, shape (n_known,)
-        Their classes as numbers.
-    items : ndarray of int64, shape (n_known,)
-        Which rows they are.
+    classes, items : ndarray of int64, shape (n_known,)
+        Their classes as numbers, and which rows they are.
     """
 
     points: NDArray[np.float64]

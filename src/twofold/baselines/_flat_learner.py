@@ -33,18 +33,7 @@ class FlatLearner(EmbeddingLearner):
         """Return the points of some rows, shape (n_rows, n_components_)."""
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the embedding of `X`.
-
-        Parameters
-        ----------
-        X : array, memory-mapped array or sparse matrix, n_items rows
-            Features.
-
-        Returns
-        -------
-        points : ndarray of float32, shape (n_items, n_components_)
-            To be compared by `metric_`.
-        """
+        """Return the embedding of an array or sparse matrix; see `EmbeddingLearner.transform`."""
         check_is_fitted(self)
         X = flat_features(self, X, reset=False)
         points = np.empty((X.shape[0], self.n_components_), dtype=np.float32)

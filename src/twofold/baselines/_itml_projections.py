@@ -11,28 +11,6 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DistanceConstraints:
-    """Squared distances that are to be at most, or at least, a bound.
-
-    Attributes
-    ----------
-    differences : ndarray of float64, shape (n_constraints, n_features)
-        v = x_i − x_j, none of them zero.
-    sign : ndarray of float64, shape (n_constraints,)
-        δ: 1 for vᵀ M v ≤ ξ (alike), −1 for vᵀ M v ≥ ξ (not alike).
-    bound : ndarray of float64, shape (n_constraints,)
-        ξ as it is asked for, above 0.
-    stiffness : ndarray of float64, shape (n_constraints,)
-        γ: how dear it is to change ξ, above 0.
-    """
-
-    differences: NDArray[np.float64]
-    sign: NDArray[np.float64]
-    bound: NDArray[np.float64]
-    stiffness: NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class ProjectedMetric:
     """A metric, and how it came about.
 
@@ -55,6 +33,28 @@ class ProjectedMetric:
     bound: NDArray[np.float64]
     history: list[float]
     converged: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistanceConstraints:
+    """Squared distances that are to be at most, or at least, a bound.
+
+    Attributes
+    ----------
+    differences : ndarray of float64, shape (n_constraints, n_features)
+        v = x_i − x_j, none of them zero.
+    sign : ndarray of float64, shape (n_constraints,)
+        δ: 1 for vᵀ M v ≤ ξ (alike), −1 for vᵀ M v ≥ ξ (not alike).
+    bound : ndarray of float64, shape (n_constraints,)
+        ξ as it is asked for, above 0.
+    stiffness : ndarray of float64, shape (n_constraints,)
+        γ: how dear it is to change ξ, above 0.
+    """
+
+    differences: NDArray[np.float64]
+    sign: NDArray[np.float64]
+    bound: NDArray[np.float64]
+    stiffness: NDArray[np.float64]
 
 
 def project_onto_constraints(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from twofold._core.checks import check_count
 from twofold.baselines._batch_task import BatchLoss, BatchTask
 from twofold.baselines._labelled_items import LabelledItems
-from twofold.baselines._network_learner import NetworkLearner, TaskInputs
+from twofold.baselines._network_learner import NetworkLearner
+from twofold.baselines._task_inputs import TaskInputs
 from twofold.estimators import Relation
 from twofold.regression import Task, TrainingConfig
 from twofold.relations import LabelRelation
@@ -42,6 +45,9 @@ class LabelTrainedLearner(NetworkLearner):
 class BatchTrainedLearner(LabelTrainedLearner):
     """A network trained on what the items of a batch lose together; the loss is the subclass's."""
 
+    _smallest_batch: ClassVar[int] = 2
+    """Items that a loss needs at least."""
+
     @abstractmethod
     def _losses(
         self, relation: LabelRelation, config: TrainingConfig, rng: np.random.Generator
@@ -50,6 +56,7 @@ class BatchTrainedLearner(LabelTrainedLearner):
 
     def _tasks(self, inputs: TaskInputs) -> tuple[Task, Task | None]:
         relation, config = self._labels(inputs.relation), inputs.config
+        check_count("batch_size", config.batch_size, minimum=self._smallest_batch)
         train, held_out = LabelledItems.of(relation).part(inputs.validation_fraction, inputs.rng)
         loss, validation_loss = self._losses(relation, config, inputs.rng)
         task = BatchTask(inputs.features, train, loss, config.device, config.flips)

@@ -49,10 +49,8 @@ class MarginLoss:
 
     Attributes
     ----------
-    loss : float
-        With the hinge itself.
-    smoothed : float
-        With the smoothed hinge.
+    loss, smoothed : float
+        With the hinge itself, and with the smoothed hinge.
     gradient : ndarray of float64, shape (n_features, n_features)
         Of the smoothed loss.
     dual_sum, dual_square : float

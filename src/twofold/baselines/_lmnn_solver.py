@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 from twofold.baselines._lmnn_loss import MarginLoss, MarginProblem, margin_loss
 
 Matrix = NDArray[np.float64]
-FIRST_SMOOTHING = 0.3
-"""Of the hinge, whose margin is 1."""
+FIRST_SMOOTHING, SMALLEST_GAP = 0.3, 1e-9
+"""Of the hinge, whose margin is 1; and a gap per target neighbour that is none beside that."""
 REMEMBERED = 8
 """Losses that a step may rise to the largest of: a spectral step is no descent each time."""
-SMALLEST_GAP = 1e-9
-"""A gap per target neighbour that is none, beside a margin of 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

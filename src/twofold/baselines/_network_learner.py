@@ -18,6 +18,7 @@ from torch import nn
 from twofold._core.checks import check_share
 from twofold._core.devices import resolve_device
 from twofold._core.random import RandomState, as_generator
+from twofold.baselines._task_inputs import TaskInputs
 from twofold.estimators import (
     EmbeddingLearner,
     Relation,
@@ -50,31 +51,6 @@ from twofold.regression import (
     train_network,
     validation_loss,
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TaskInputs:
-    """What a rival's tasks are made of.
-
-    Attributes
-    ----------
-    features : Features
-        Of all items.
-    relation : Relation
-        What is known of them.
-    validation_fraction : float
-        Share of the examples that the best epoch is chosen on.
-    config : TrainingConfig
-        Which network is trained, and how.
-    rng : Generator
-        Of all that is random.
-    """
-
-    features: Features
-    relation: Relation
-    validation_fraction: float
-    config: TrainingConfig
-    rng: np.random.Generator
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

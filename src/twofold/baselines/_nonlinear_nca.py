@@ -92,6 +92,5 @@ class NonlinearNCALearner(BatchTrainedLearner):
     def _losses(
         self, relation: LabelRelation, config: TrainingConfig, rng: np.random.Generator
     ) -> tuple[BatchLoss, BatchLoss]:
-        check_count("batch_size", config.batch_size, minimum=2)
         loss = NeighbourhoodLoss(self.loss)
         return loss, loss

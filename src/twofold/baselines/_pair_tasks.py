@@ -81,11 +81,7 @@ class TripletTask(ItemBatches):
     is_recordable = True
 
     def __init__(
-        self,
-        features: Features,
-        relation: TripletRelation,
-        margin: float,
-        flips: bool = False,
+        self, features: Features, relation: TripletRelation, margin: float, flips: bool = False
     ) -> None:
         super().__init__(features, relation.n_triplets, flips)
         self.margin = margin

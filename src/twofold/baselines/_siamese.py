@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from torch import nn
 
 from twofold._core.checks import check_choice, check_count, check_number
-from twofold.baselines._network_learner import TaskInputs, unit_length
+from twofold.baselines._network_learner import unit_length
 from twofold.baselines._pair_tasks import Contrastive, Cosine, PairTask
 from twofold.baselines._pair_trained import PairTrainedLearner
+from twofold.baselines._task_inputs import TaskInputs
 from twofold.estimators import Relation
 from twofold.regression import Features, Task, TrainingConfig, fit_projection, with_feature_skip
 

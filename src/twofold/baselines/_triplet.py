@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from twofold._core.checks import check_count, check_number
-from twofold.baselines._network_learner import TaskInputs
 from twofold.baselines._pair_tasks import TripletTask
 from twofold.baselines._pair_trained import PairTrainedLearner
+from twofold.baselines._task_inputs import TaskInputs
 from twofold.baselines._triplets import part_triplets, triplets_from_pairs
 from twofold.estimators import Relation
 from twofold.regression import Task

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from twofold._core.files import check_place, write_text
+from twofold.cli._epoch_bars import epoch_bars
 
 if TYPE_CHECKING:
     from twofold.experiments import Demo, DemoMethod
@@ -33,14 +33,7 @@ def demo(
 
     check_place(out)  # before the work, not after it
     console = Console()
-    with Progress(
-        TextColumn("{task.description:<10}"),
-        BarColumn(),
-        TextColumn("epoch {task.completed:>3}   AUROC {task.fields[auroc]}"),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-    ) as progress:
+    with epoch_bars(console, width=10, transient=True) as progress:
         tasks = {
             method.name: progress.add_task(method.name, total=None, start=False, auroc="…")
             for method in DEMO_METHODS

@@ -15,10 +15,11 @@ from rich.progress import (
     Progress,
     TaskID,
     TextColumn,
-    TimeElapsedColumn,
     TransferSpeedColumn,
 )
 from rich.table import Table
+
+from twofold.cli._epoch_bars import epoch_bars
 
 if TYPE_CHECKING:
     from twofold.experiments import Protocol, Run, RunRecord
@@ -75,7 +76,7 @@ def reproduce(
     if download:
         _download(set_name, data_dir, console)
     records = []
-    with _progress(console) as progress:
+    with epoch_bars(console, width=24) as progress:
         bars: dict[tuple[str, int], TaskID] = {}
 
         def show(run: Run, epoch: int, n_epochs: int, auroc: float) -> None:
@@ -144,16 +145,6 @@ def _seeds(text: str) -> list[int]:
     if min(numbers) < 0 or (len(numbers) == 1 and numbers[0] < 1):
         raise ValueError(f"--seeds takes a number from 1 on, or seeds from 0 on, got {text!r}.")
     return list(range(numbers[0])) if len(numbers) == 1 and "," not in text else numbers
-
-
-def _progress(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description:<24}"),
-        BarColumn(),
-        TextColumn("epoch {task.completed:>4}   AUROC {task.fields[auroc]}"),
-        TimeElapsedColumn(),
-        console=console,
-    )
 
 
 def _table(protocol: Protocol, records: Sequence[RunRecord]) -> Table:

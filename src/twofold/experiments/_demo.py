@@ -51,35 +51,6 @@ TARGETS: dict[DemoMethod, Named] = {TWOFOLD: "auto", FML_C: "fml-c", FML_DP: "fm
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DemoRun:
-    """What one method gave.
-
-    Attributes
-    ----------
-    method : DemoMethod
-        Which.
-    seconds, auroc : ndarray of float64, shape (n_epochs,)
-        Of training, phase 1 counted in and evaluation not; pairwise AUROC on test digits.
-    phase_seconds : dict
-        "targets" (0 for the Siamese network) and "training".
-    accuracy : float
-        Of the five nearest training digits' vote, on test digits.
-    points : ndarray of float32, shape (n_test, n_components)
-        Test digits' embedding.
-    neighbours : ndarray of int64, shape (n_test, 5)
-        Rows of the training digits nearest to each test digit.
-    """
-
-    method: DemoMethod
-    seconds: NDArray[np.float64]
-    auroc: NDArray[np.float64]
-    phase_seconds: dict[str, float]
-    accuracy: float
-    points: NDArray[np.float32]
-    neighbours: NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Demo:
     """The demo's record.
 
@@ -107,6 +78,35 @@ class Demo:
     runs: tuple[DemoRun, ...]
     machine: dict[str, str]
     seed: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DemoRun:
+    """What one method gave.
+
+    Attributes
+    ----------
+    method : DemoMethod
+        Which.
+    seconds, auroc : ndarray of float64, shape (n_epochs,)
+        Of training, phase 1 counted in and evaluation not; pairwise AUROC on test digits.
+    phase_seconds : dict
+        "targets" (0 for the Siamese network) and "training".
+    accuracy : float
+        Of the five nearest training digits' vote, on test digits.
+    points : ndarray of float32, shape (n_test, n_components)
+        Test digits' embedding.
+    neighbours : ndarray of int64, shape (n_test, 5)
+        Rows of the training digits nearest to each test digit.
+    """
+
+    method: DemoMethod
+    seconds: NDArray[np.float64]
+    auroc: NDArray[np.float64]
+    phase_seconds: dict[str, float]
+    accuracy: float
+    points: NDArray[np.float32]
+    neighbours: NDArray[np.int64]
 
 
 Watcher = Callable[[DemoMethod, Epoch, float], Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ Watcher = Callable[[int, int, float], Any]
 """Called with the epoch, the number of epochs, and the AUROC of the moment."""
 
 
+@dataclass(eq=False)
 class Follower:
     """Evaluates a learner at some of its epochs.
 
@@ -43,20 +45,12 @@ class Follower:
         Told every time.
     """
 
-    def __init__(
-        self,
-        protocol: Protocol,
-        examples: Examples,
-        learner: EmbeddingLearner,
-        progress: RunProgress,
-        watch: Watcher | None = None,
-    ) -> None:
-        self.progress = progress
-        self._protocol = protocol
-        self._examples = examples
-        self._learner = learner
-        self._watch = watch
-        self._is_new = True
+    protocol: Protocol
+    examples: Examples
+    learner: EmbeddingLearner
+    progress: RunProgress
+    watch: Watcher | None = None
+    _is_new: bool = field(default=True, init=False)
 
     def follow(self, epoch: Epoch) -> None:
         """Evaluate a network after an epoch, if it is one of those."""
@@ -66,20 +60,20 @@ class Follower:
         if epoch.number in evaluated_epochs(epoch.n_epochs):
             assert epoch.embed is not None
             auroc = self.evaluate(epoch.embed, epoch.number, epoch.seconds)
-            if self._watch is not None:
-                self._watch(epoch.number, epoch.n_epochs, auroc)
+            if self.watch is not None:
+                self.watch(epoch.number, epoch.n_epochs, auroc)
 
     def evaluate(self, embed: Embed, epoch: int, seconds: float) -> float:
         """Keep where a run stands; return its AUROC."""
-        test = embed(self._examples.test.features)
-        pairs = self._examples.test_pairs
-        similarity = pair_similarity(test, pairs.left, pairs.right, _metric(self._learner))
+        test = embed(self.examples.test.features)
+        pairs = self.examples.test_pairs
+        similarity = pair_similarity(test, pairs.left, pairs.right, _metric(self.learner))
         auroc = pair_auroc(pairs.similar, similarity)
-        fitted = embed(self._examples.fitted.features)
-        validation = embed(self._examples.validation.features)
+        fitted = embed(self.examples.fitted.features)
+        validation = embed(self.examples.validation.features)
         score, metric = max(
             (self._neighbours(fitted, validation, metric), metric)
-            for metric in self._protocol.neighbour_metrics
+            for metric in self.protocol.neighbour_metrics
         )
         self.progress.note(Evaluation(epoch, score, metric, fitted, test), seconds, auroc)
         return auroc
@@ -91,11 +85,11 @@ class Follower:
         metric: Metric,
     ) -> float:
         return neighbours_score(
-            self._protocol,
+            self.protocol,
             fitted,
-            self._examples.fitted.labels,
+            self.examples.fitted.labels,
             validation,
-            self._examples.validation.labels,
+            self.examples.validation.labels,
             metric,
         )
 

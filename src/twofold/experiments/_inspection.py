@@ -19,8 +19,7 @@ from twofold.experiments._inspection_reading import (
 from twofold.relations import Contradiction, Diagnosis
 from twofold.targets import Gauge
 
-FORMAT = "twofold-inspection"
-FORMAT_VERSION = 2
+FORMAT, FORMAT_VERSION = "twofold-inspection", 2
 LARGEST_SIZES = 20
 """Sizes of parts and groups that are stored, the largest first."""
 ScoredBy = Literal["targets", "features"]
@@ -32,10 +31,8 @@ class Suspect:
 
     Attributes
     ----------
-    row : int
-        Of the statement, from 0 on.
-    left, right : int
-        Its items.
+    row, left, right : int
+        Of the statement, from 0 on, and its items.
     similar : float
         What it states.
     suspicion : float
@@ -51,15 +48,7 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """A pair to ask about next.
-
-    Attributes
-    ----------
-    left, right : int
-        Its items.
-    probability : float
-        That they are alike, see `MetricLearner.suggest_pairs`.
-    """
+    """A pair to ask about next: its items, and the probability that they are alike."""
 
     left: int
     right: int
@@ -185,14 +174,15 @@ def _counts(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _gauge(gauge: Gauge) -> dict[str, Any]:
+    named = {
+        "folds": "n_folds",
+        "undecided": "n_undecided",
+        "levelled": "has_levelled",
+        "pairs_needed": "n_needed",
+    }
+    as_named = ("decides", "auroc", "standard_error", "seconds")
     return {
-        "decides": gauge.decides,
-        "auroc": gauge.auroc,
-        "standard_error": gauge.standard_error,
-        "folds": gauge.n_folds,
-        "undecided": gauge.n_undecided,
-        "levelled": gauge.has_levelled,
-        "pairs_needed": gauge.n_needed,
+        **{name: getattr(gauge, name) for name in as_named},
+        **{name: getattr(gauge, attribute) for name, attribute in named.items()},
         "curve": [asdict(point) for point in gauge.curve],
-        "seconds": gauge.seconds,
     }

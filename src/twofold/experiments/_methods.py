@@ -28,31 +28,6 @@ Origin = Literal["paper", "twofold", "rival", "today"]
 
 
 @dataclass(frozen=True, slots=True)
-class RunConfig:
-    """What a learner is made for.
-
-    Attributes
-    ----------
-    protocol : Protocol
-        The set's.
-    n_items : int
-        Training items: as many pairs are an epoch of pairs.
-    seed : int
-        Of everything random.
-    device : str
-        Where it is trained.
-    checkpoint : Path or None
-        Where its training is kept.
-    """
-
-    protocol: Protocol
-    n_items: int
-    seed: int
-    device: str
-    checkpoint: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Method:
     """One way to learn.
 
@@ -83,6 +58,31 @@ class Method:
     classes_only: bool = False
     vectors_only: bool = False
     needs_extra: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """What a learner is made for.
+
+    Attributes
+    ----------
+    protocol : Protocol
+        The set's.
+    n_items : int
+        Training items: as many pairs are an epoch of pairs.
+    seed : int
+        Of everything random.
+    device : str
+        Where it is trained.
+    checkpoint : Path or None
+        Where its training is kept.
+    """
+
+    protocol: Protocol
+    n_items: int
+    seed: int
+    device: str
+    checkpoint: Path | None = None
 
 
 def _network(config: RunConfig, n_epochs: int | None = None) -> Network:

@@ -46,7 +46,15 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a finished training leaves to be told: how points compare, and the phases' seconds."""
+    """What a finished training leaves to be told.
+
+    Attributes
+    ----------
+    metric : str
+        How points are compared.
+    targets_seconds, training_seconds : float
+        Of the phases.
+    """
 
     metric: str
     targets_seconds: float

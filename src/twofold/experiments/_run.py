@@ -61,8 +61,9 @@ def run_method(
     """
     # First, so that what follows is not timed while Numba compiles.
     timed = time_phase_1(protocol, method, examples.fitted.labels, device)
+    config = RunConfig(protocol, examples.relation.n_items, seed, device, progress.checkpoint)
     if progress.trained is None:
-        _train(protocol, method, examples, seed, device, progress, watch)
+        _train(config, method, examples, progress, watch)
     trained = progress.trained
     assert trained is not None
     return RunRecord(
@@ -80,18 +81,15 @@ def run_method(
 
 
 def _train(
-    protocol: Protocol,
+    config: RunConfig,
     method: Method,
     examples: Examples,
-    seed: int,
-    device: str,
     progress: RunProgress,
     watch: Watcher | None,
 ) -> None:
     """Fit a method, and note in `progress` what is to be told of it."""
-    config = RunConfig(protocol, examples.relation.n_items, seed, device, progress.checkpoint)
     learner = method.make(config)
-    follower = Follower(protocol, examples, learner, progress, watch)
+    follower = Follower(config.protocol, examples, learner, progress, watch)
     if trains_network(learner):
         learner.set_params(embedder__callback=follower.follow)
     _fit(learner, method, examples.fitted, examples.pairs)

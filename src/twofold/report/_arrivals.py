@@ -13,34 +13,13 @@ SIAMESE = "siamese"
 
 
 @dataclass(frozen=True, slots=True)
-class Finish:
-    """Where the Siamese network's mean curve ends.
-
-    Attributes
-    ----------
-    auroc : float
-        Its final AUROC.
-    seconds : float
-        Of its whole training.
-    arrival : float
-        Seconds at which it was first as good as in the end.
-    """
-
-    auroc: float
-    seconds: float
-    arrival: float
-
-
-@dataclass(frozen=True, slots=True)
 class Arrival:
     """When one method reaches the Siamese network's final AUROC.
 
     Attributes
     ----------
-    method : str
-        Its name.
-    best : float
-        The highest AUROC of its mean curve.
+    method, best : str, float
+        Its name, and the highest AUROC of its mean curve.
     seconds : float or None
         When its mean curve first reaches it; None if it does not.
     of_whole : float or None
@@ -62,6 +41,23 @@ class Arrival:
     of_whole_by_seed: float | None
     n_reached: int
     n_seeds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Where the Siamese network's mean curve ends.
+
+    Attributes
+    ----------
+    auroc, seconds : float
+        Its final AUROC, and the seconds of its whole training.
+    arrival : float
+        Seconds at which it was first as good as in the end.
+    """
+
+    auroc: float
+    seconds: float
+    arrival: float
 
 
 def siamese_finish(group: RunGroup) -> Finish | None:

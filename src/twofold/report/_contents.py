@@ -121,8 +121,14 @@ def contents(records: Iterable[RunRecord]) -> Contents:
     )
 
 
+def _section(
+    name: str, title: str, text: tuple[str, ...], tables: tuple[Table, ...]
+) -> Section | None:
+    """Return a section; none without tables."""
+    return Section(name, title, text, tables) if tables else None
+
+
 def _phase_1(groups: Sequence[RunGroup]) -> Section | None:
-    tables = phase_1_tables(groups)
     text = (
         "Every item gets its target vector from the relation alone. The seconds are of sampling "
         "the pairs and of solving for the targets, which FML does as in the paper: from a random "
@@ -130,14 +136,12 @@ def _phase_1(groups: Sequence[RunGroup]) -> Section | None:
         "on the machine under each table. Twofold's exact solution uses all that the "
         "labels say, without sampling, and has no counterpart in the paper."
     )
-    return Section("phase-1", "Phase 1: targets", (text,), tables) if tables else None
+    return _section("phase-1", "Phase 1: targets", (text,), phase_1_tables(groups))
 
 
 def _results(groups: Sequence[RunGroup]) -> Section | None:
     tables = tuple(result_table(g) for g in groups if g.scored and g.data_set != NUS_WIDE)
-    return (
-        Section("results", "Five nearest neighbours", _results_text(), tables) if tables else None
-    )
+    return _section("results", "Five nearest neighbours", _results_text(), tables)
 
 
 def _results_text() -> tuple[str, ...]:
@@ -151,7 +155,6 @@ def _results_text() -> tuple[str, ...]:
 
 
 def _arrivals(groups: Sequence[RunGroup]) -> Section | None:
-    tables = arrival_tables(groups)
     text = (
         "When the mean curve of each method is first as high as the Siamese network's is in the "
         "end, looked up at the epochs that were evaluated. The time is given as a share of the "
@@ -160,7 +163,7 @@ def _arrivals(groups: Sequence[RunGroup]) -> Section | None:
         "of the same seed, and is the geometric mean of the shares."
     )
     title = "Time to the Siamese network's AUROC"
-    return Section("arrivals", title, (text,), tables) if tables else None
+    return _section("arrivals", title, (text,), arrival_tables(groups))
 
 
 def _multilabel(groups: Sequence[RunGroup]) -> Section | None:

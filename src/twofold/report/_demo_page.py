@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from twofold.experiments import Demo, DemoMethod, DemoRun, choose_shown
 from twofold.report._figures import NARROW, WIDE, auroc_curves, class_map, digit_image
+from twofold.report._page import page_template
 from twofold.report._table import Cell, best_marked
 
 
@@ -23,15 +23,8 @@ class ShownDigit:
 
 def demo_page(demo: Demo) -> str:
     """Return the page as HTML that needs nothing beside itself."""
-    environment = Environment(
-        loader=PackageLoader("twofold.report"),
-        autoescape=select_autoescape(default=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     ours, siamese = demo.runs[0], demo.runs[-1]
-    return environment.get_template("demo.html.j2").render(
+    return page_template("demo.html.j2").render(
         demo=demo,
         ours=ours,
         siamese=siamese,

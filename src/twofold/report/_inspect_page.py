@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
 from twofold.experiments import Inspection
 from twofold.report._gauge_figure import gauge_figure
+from twofold.report._page import page_template
 from twofold.report._wording import counted, seconds
 from twofold.targets import DECIDING_AUROC
 
-SHOWN_CONTRADICTIONS = 20
-SHOWN_LINKS = 7
-"""Items of a chain that are written out; of a longer one the middle is left out."""
+SHOWN_CONTRADICTIONS, SHOWN_LINKS = 20, 7
+"""Chains that are shown, and the items of one: of a longer one the middle is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +42,7 @@ def inspect_page(inspection: Inspection, name: str) -> str:
     name : str
         What the pairs are called, for instance their file.
     """
-    environment = Environment(
-        loader=PackageLoader("twofold.report"),
-        autoescape=select_autoescape(default=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("inspect.html.j2").render(
+    return page_template("inspect.html.j2").render(
         name=name,
         inspection=inspection,
         counts=count_rows(inspection),

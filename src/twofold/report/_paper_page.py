@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-from markupsafe import Markup, escape
-
 from twofold.experiments import Gallery, RunRecord
 from twofold.report import _wording as wording
 from twofold.report._captions import measured_on, notes_on_spread
 from twofold.report._contents import TITLE, contents
 from twofold.report._curve_figure import Line, curve_figure, line_of
 from twofold.report._gallery import shown_galleries
+from twofold.report._page import page_template
 from twofold.report._summaries import RunGroup
 from twofold.report._titles import method_title, set_title
+
+
+@dataclass(frozen=True, slots=True)
+class ShownGallery:
+    """A gallery as a page words it."""
+
+    title: str
+    method: str
+    seed: int
+    gallery: Gallery
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +47,6 @@ class CurveFigure:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownGallery:
-    """A gallery as a page words it."""
-
-    title: str
-    method: str
-    seed: int
-    gallery: Gallery
-
-
 def paper_page(records: Iterable[RunRecord], galleries: Iterable[Gallery] = ()) -> str:
     """Return the report as HTML that needs nothing beside itself.
 
@@ -59,16 +57,8 @@ def paper_page(records: Iterable[RunRecord], galleries: Iterable[Gallery] = ()) 
     galleries : iterable of Gallery
         Of image sets; without any there is no gallery.
     """
-    environment = Environment(
-        loader=PackageLoader("twofold.report"),
-        autoescape=select_autoescape(default=True, default_for_string=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["with_code"] = with_code
     whole = contents(records)
-    return environment.get_template("paper.html.j2").render(
+    return page_template("paper.html.j2").render(
         title=TITLE,
         whole=whole,
         curves=curve_figures(whole.groups),
@@ -78,15 +68,6 @@ def paper_page(records: Iterable[RunRecord], galleries: Iterable[Gallery] = ()) 
             )
             for gallery in shown_galleries(galleries)
         ],
-    )
-
-
-def with_code(text: str) -> Markup:
-    """Return text for HTML, with what stands between backticks as code."""
-    parts = [escape(part) for part in text.split("`")]
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if number % 2 else part
-        for number, part in enumerate(parts)
     )
 
 

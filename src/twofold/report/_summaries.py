@@ -30,10 +30,8 @@ class Estimate:
 
     Attributes
     ----------
-    n : int
-        Number of values.
-    mean : float
-        Their mean.
+    n, mean : int, float
+        Number of values, and their mean.
     deviation : float or None
         Their sample standard deviation; None for one value.
     half_width : float or None
@@ -59,7 +57,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class MeanCurve:
-    """AUROC against seconds, over seeds, at the epochs that all seeds were looked at.
+    """AUROC against seconds, over seeds, at the epochs that all seeds were evaluated at.
 
     Attributes
     ----------
@@ -115,10 +113,8 @@ class MethodSummary:
 
     Attributes
     ----------
-    method : str
-        Its name.
-    records : tuple of RunRecord
-        Its runs, by seed.
+    method, records : str, tuple of RunRecord
+        Its name, and its runs by seed.
     seconds : Estimate
         Of both phases.
     targets_seconds : Estimate or None

@@ -20,10 +20,8 @@ class Cell:
 
     Attributes
     ----------
-    text : str
-        As it reads.
-    spread : str
-        What stands after ±, if anything.
+    text, spread : str
+        As it reads, and what stands after ±, if anything.
     is_best : bool
         Whether nothing in its column is better.
     note : str
@@ -79,10 +77,8 @@ class Table:
 
     Attributes
     ----------
-    title : str
-        Above it.
-    columns : tuple of str
-        Headings of the cells.
+    title, columns : str, tuple of str
+        Above it, and the headings of the cells.
     groups : tuple of RowGroup
         Its rows.
     measured, notes : str, tuple of str
