@@ -9,7 +9,8 @@ from scipy import sparse
 from torch.utils.data import TensorDataset
 
 from twofold import PairRelation
-from twofold.asking import drop_known, equal_rows, propose_pairs
+from twofold.asking import drop_known, propose_pairs
+from twofold.regression import equal_rows
 
 
 def keys(left, right):

@@ -58,43 +58,28 @@ def test_a_threshold_is_the_best_of_all_that_there_are(loss, strategy, parameter
     assert (reached.strategy, reached.threshold) == (strategy, learner.threshold_)
 
 
-def test_a_pair_at_the_threshold_is_called_alike():
+def test_labels_grades_and_relations_give_the_same_threshold():
+    expected = a_learner().calibrate_threshold(NOISY, Y).calibration_
+    pairs = LabelRelation(Y).sample_pairs(random_state=0)
+    graded = PairRelation(pairs.left, pairs.right, 0.2 + 0.4 * pairs.similar, 60)
+    for given in (
+        {"y": Y.tolist()},
+        {"y": np.eye(3, dtype=int)[Y]},
+        {"relation": LabelRelation(Y)},
+        {"relation": pairs},
+        {"relation": graded},
+    ):
+        assert a_learner().calibrate_threshold(NOISY, **given).calibration_ == expected
+
+
+def test_a_pair_at_the_threshold_is_alike_and_the_next_fit_forgets_it():
     learner = a_learner()
     similarity = learner.pair_similarity(NOISY[:20], NOISY[20:40])
     learner.threshold_ = float(similarity[3])
     called = learner.predict_pairs(NOISY[:20], NOISY[20:40])
     assert called.dtype == bool
     np.testing.assert_array_equal(called, similarity >= similarity[3])
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"y": Y},
-        {"y": Y.tolist()},
-        {"y": np.eye(3, dtype=int)[Y]},
-        {"relation": LabelRelation(Y)},
-        {"relation": LabelRelation(Y).sample_pairs(random_state=0)},
-    ],
-    ids=["labels", "list", "indicator", "label relation", "pairs"],
-)
-def test_labels_give_a_threshold_too(given):
-    expected = a_learner().calibrate_threshold(NOISY, Y).calibration_
-    assert a_learner().calibrate_threshold(NOISY, **given).calibration_ == expected
-    assert expected.accuracy > 0.6
-
-
-def test_grades_above_one_half_are_alike():
-    graded = PairRelation(PAIRS.left, PAIRS.right, 0.2 + 0.4 * PAIRS.similar, 60)
-    one, other = (
-        a_learner().calibrate_threshold(NOISY, relation=relation) for relation in (graded, PAIRS)
-    )
-    assert one.calibration_ == other.calibration_
-
-
-def test_a_threshold_is_forgotten_by_the_next_fit():
-    learner = a_learner().calibrate_threshold(NOISY, relation=PAIRS).fit(NOISY, Y)
-    assert not hasattr(learner, "threshold_")
+    learner.calibrate_threshold(NOISY, relation=PAIRS).fit(NOISY, Y)
     assert not hasattr(learner, "calibration_")
     with pytest.raises(ValueError, match="There is no threshold yet: call calibrate_threshold"):
         learner.predict_pairs(NOISY, NOISY)

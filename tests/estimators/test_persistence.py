@@ -21,28 +21,20 @@ from little_problems import (
     beside_loud_noise,
     pairs_within,
     quick_learner,
-    three_blobs,
     triplets_within,
 )
 from scipy import sparse
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OrdinalEncoder, StandardScaler
-from threadpoolctl import threadpool_limits
+from sklearn.preprocessing import OrdinalEncoder
 
-import twofold
 from twofold import MetricLearner, Network, PairRelation, Targets, TripletRelation, load
 
 X, Y = beside_loud_noise()
 PAIRS = pairs_within(Y)
 IMAGES = np.arange(60 * 3 * 8 * 8).astype(np.uint8).reshape(60, 3, 8, 8)
 BY_FEEDBACK = {"validation_fraction": 0, "feedback": 5}
-
-
-def own(n_features: int = 5, n_components: int = 4) -> Network:
-    return Network(OwnNetwork(n_features, n_components), max_epochs=2)
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +49,18 @@ def model(saved, tmp_path) -> Path:
     return Path(shutil.copytree(saved, tmp_path / "model"))
 
 
+DELETED = object()
+
+
 def change_card(folder: Path, **entries) -> None:
+    """Change or delete entries of a card, or of its embedder's description."""
     card = json.loads((folder / "model.json").read_text())
-    card["embedder"].update({name: entries.pop(name) for name in card["embedder"].keys() & entries})
-    (folder / "model.json").write_text(json.dumps(card | entries))
+    for name, value in entries.items():
+        part = card["embedder"] if name in card["embedder"] and name not in card else card
+        part[name] = value
+        if value is DELETED:
+            del part[name]
+    (folder / "model.json").write_text(json.dumps(card))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -86,16 +86,11 @@ def misaligned(array):
     ("parameters", "features", "given"),
     [
         ({}, X, {"y": Y}),
-        ({"targets": "fml-c"}, X, {"y": Y}),
         ({"embedder": Network("mnist", max_epochs=1)}, X, {"y": Y}),
         ({"embedder": Network("cifar10", max_epochs=1, augment="flips")}, IMAGES, {"y": Y}),
-        ({"embedder": Ridge()}, X, {"y": Y}),
         ({"embedder": Ridge(), "n_components": 1}, X, {"y": Y}),
-        ({"embedder": make_pipeline(StandardScaler(), Ridge())}, X, {"y": Y}),
         ({"feedback": 0}, X, {"relation": PAIRS}),
-        ({"embedder": "auto", **BY_FEEDBACK}, X, {"relation": PAIRS}),
         ({"embedder": "auto", "feedback": 5}, X, {"relation": PAIRS}),
-        ({"embedder": "auto", "targets": Targets("dot"), **BY_FEEDBACK}, X, {"relation": PAIRS}),
         (BY_FEEDBACK, X, {"relation": PAIRS}),
         ({"embedder": Ridge(), **BY_FEEDBACK}, X, {"relation": PAIRS}),
         ({"embedder": "auto", **BY_FEEDBACK}, X, {"relation": triplets_within(Y)}),
@@ -125,26 +120,18 @@ def test_a_model_is_the_same_within_rounding_after_a_round_trip(
             assert getattr(kept, name) == getattr(told, name)
 
 
-@pytest.mark.parametrize(
-    "embedder",
-    [RandomForestRegressor(3), KNeighborsRegressor(1), HistGradientBoostingRegressor(max_iter=2)],
-    ids=lambda embedder: type(embedder).__name__,
-)
-def test_a_regressor_is_opened_with_the_types_that_the_refusal_names(embedder, tmp_path):
-    with threadpool_limits(1):  # threads of boosting that wait for others cost seconds
-        learner = quick_learner(embedder=embedder).fit(X, Y)
+def test_a_regressor_is_opened_with_the_types_that_the_refusal_names(tmp_path):
+    learner = quick_learner(embedder=KNeighborsRegressor(1)).fit(X, Y)
     folder = learner.save(tmp_path / "model")
     with pytest.raises(ValueError, match="not trusted by themselves") as refusal:
         load(folder)
-    trusted = str(refusal.value).partition("by themselves: ")[2].partition(". If")[0].split(", ")
-    again = load(folder, trusted=trusted)
+    named = str(refusal.value).partition("by themselves: ")[2].partition(". If")[0]
+    again = load(folder, trusted=named.split(", "))
     np.testing.assert_allclose(again.transform(X), learner.transform(X), atol=1e-5)
-    assert type(again.embedder_.regressor) is type(learner.embedder_.regressor)
 
 
-@pytest.mark.parametrize("nested", [False, True])
-def test_a_users_network_has_to_be_passed_again(nested, tmp_path):
-    embedder = own() if nested else OwnNetwork()
+@pytest.mark.parametrize("embedder", [Network(OwnNetwork(), max_epochs=2), OwnNetwork()])
+def test_a_users_network_has_to_be_passed_again(embedder, tmp_path):
     learner = quick_learner(embedder=embedder).fit(X, Y)
     folder = learner.save(tmp_path / "model")
     with pytest.raises(ValueError, match=r"whose code is not in the folder.*embedder=MyNetwork\("):
@@ -156,57 +143,27 @@ def test_a_users_network_has_to_be_passed_again(nested, tmp_path):
     assert again.fit(X, Y).transform(X).shape == (60, 4)
 
 
-def test_a_map_needs_no_code_of_a_users_network(tmp_path):
-    blobs, y = three_blobs()
-    learner = quick_learner(embedder=own())
-    with pytest.warns(twofold.RelationWarning, match="features as given"):
-        learner.fit(blobs, relation=pairs_within(y))
-    again = load(learner.save(tmp_path / "model"), device="cpu")
-    np.testing.assert_array_equal(again.transform(blobs), blobs)
-
-
-def test_parameters_threshold_and_names_are_kept(tmp_path):
+def test_parameters_threshold_and_names_are_kept_as_far_as_json_can(tmp_path):
     frame = pd.DataFrame(X, columns=list("abcde"))
-    targets, network = Targets("contrastive", margin=2.0), Network(max_epochs=1, dropout=0.25)
-    learner = quick_learner(targets=targets, embedder=network, feedback=0).fit(frame, Y)
+    network = Network(max_epochs=np.int32(1), dropout=0.25, callback=lambda epoch: None)
+    targets = Targets("contrastive", margin=np.float32(0.5))
+    learner = quick_learner(n_components=np.int64(4), targets=targets, embedder=network).fit(
+        frame, Y
+    )
+    without = load(learner.save(tmp_path / "without"))
+    with pytest.raises(ValueError, match="There is no threshold yet"):
+        without.predict_pairs(frame, frame)
     learner.calibrate_threshold(frame, Y)
     again = load(learner.save(tmp_path / "model"), device="cpu")
-    nested = {"targets": None, "embedder": None}
-    assert again.get_params() | nested == learner.get_params() | nested
+    left_out = {"targets": None, "embedder": None, "embedder__callback": None}
+    assert again.get_params() | left_out == learner.get_params() | left_out
+    assert again.embedder.callback is None
     assert again.threshold_ == learner.threshold_
-    assert again.feature_names_in_.tolist() == list("abcde")
     assert (again.n_features_in_, again.input_shape_) == (5, (5,))
     A, B = frame[:20], frame[20:40]
     np.testing.assert_array_equal(again.predict_pairs(A, B), learner.predict_pairs(A, B))
     with pytest.raises(ValueError, match="feature names should match"):
         again.transform(frame[list("edcba")])
-
-
-def test_a_model_without_a_threshold_has_none_after_loading(saved):
-    with pytest.raises(ValueError, match="There is no threshold yet"):
-        load(saved).predict_pairs(X, X)
-
-
-def test_numpy_parameters_are_kept_as_plain_numbers_and_what_json_cannot_hold_is_not(tmp_path):
-    embedder = Network(max_epochs=np.int32(1), callback=lambda epoch: None)
-    learner = quick_learner(
-        n_components=np.int64(4),
-        embedder=embedder,
-        targets=Targets(margin=np.float32(0.5)),
-        random_state=np.random.default_rng(0),
-    )
-    again = load(learner.fit(X, Y).save(tmp_path / "model"))
-    parameters = again.get_params()
-    assert parameters["n_components"] == 4
-    assert (parameters["embedder__max_epochs"], parameters["targets__margin"]) == (1, 0.5)
-    assert parameters["embedder__callback"] is parameters["random_state"] is None
-
-
-def test_a_loaded_model_can_be_fitted_again(saved):
-    again = load(saved, device="cpu")
-    np.testing.assert_allclose(
-        load(saved, device="cpu").fit(X, Y).transform(X), again.transform(X), atol=1e-4
-    )
 
 
 # ---- with the data ----
@@ -255,43 +212,17 @@ def test_a_model_saved_with_its_data_goes_on(form, parameters, kind, tmp_path, r
     assert twice.update(more).metric_ == learner.metric_
 
 
-def test_a_model_without_its_data_says_how_to_save_it(tmp_path):
-    learner = quick_learner(feedback=0).fit(X, relation=PAIRS)
-    again = load(learner.save(tmp_path / "model"))
-    for call in (
-        lambda: again.update(PAIRS),
-        lambda: again.suggest_pairs(3),
-        lambda: again.save(tmp_path / "copy", with_data=True),
+def test_what_cannot_be_saved_with_its_data_is_said(tmp_path):
+    text = pd.DataFrame({"colour": ["red", "blue", "green"] * 20, "size": range(60)})
+    encoded = quick_learner(feedback=0, embedder=make_pipeline(OrdinalEncoder(), Ridge()))
+    for learner, sentence in (
+        (quick_learner().fit(X, Y), "goes on from statements; .* fitted to labels"),
+        (quick_learner(feedback=0).fit(Rows(X), relation=PAIRS), "fitted to a torch Dataset"),
+        (encoded.fit(text, relation=PAIRS), "fitted to columns of other types"),
     ):
-        with pytest.raises(ValueError, match=r"saved without .* save\(folder, with_data=True\)"):
-            call()
-    assert not (tmp_path / "copy").exists()
-
-
-@pytest.mark.parametrize(
-    ("learner", "features", "given", "sentence"),
-    [
-        (quick_learner(), X, {"y": Y}, "goes on from statements; .* fitted to labels"),
-        (
-            quick_learner(feedback=0),
-            Rows(X),
-            {"relation": PAIRS},
-            "fitted to a torch Dataset, which stays",
-        ),
-        (
-            quick_learner(feedback=0, embedder=make_pipeline(OrdinalEncoder(), Ridge())),
-            pd.DataFrame({"colour": ["red", "blue", "green"] * 20, "size": range(60)}),
-            {"relation": PAIRS},
-            "fitted to columns of other types",
-        ),
-    ],
-    ids=["labels", "dataset", "text"],
-)
-def test_what_cannot_be_saved_with_its_data_is_said(learner, features, given, sentence, tmp_path):
-    learner.fit(features, **given)
-    with pytest.raises(TypeError, match=sentence):
-        learner.save(tmp_path / "model", with_data=True)
-    assert not (tmp_path / "model").exists()
+        with pytest.raises(TypeError, match=sentence):
+            learner.save(tmp_path / "model", with_data=True)
+        assert not (tmp_path / "model").exists()
 
 
 @pytest.mark.filterwarnings("ignore:Exception ignored in")  # NumPy leaves the cut file open
@@ -318,20 +249,7 @@ def test_damaged_data_is_refused_and_not_run(name, damage, tmp_path):
 # ---- the folder ----
 
 
-def test_a_folder_holds_two_files_that_the_card_describes_and_no_pickle(saved, tmp_path):
-    assert sorted(contents(saved)) == ["model.json", "weights.safetensors"]
-    of_ridge = quick_learner(embedder=Ridge()).fit(X, Y).save(tmp_path / "ridge")
-    assert sorted(contents(of_ridge)) == ["embedder.skops", "model.json"]
-    assert (of_ridge / "embedder.skops").read_bytes()[:2] == b"PK"
-    card = json.loads((saved / "model.json").read_text())
-    assert (card["format"], card["format_version"]) == ("twofold-model", 2)
-    assert (card["learner"], card["metric"], card["has_data"]) == ("MetricLearner", "dot", False)
-    assert card["embedder"]["network"] == "mlp"
-    assert card["embedder"]["input_shape"] == [5]
-    assert card["versions"]["torch"] == torch.__version__
-
-
-@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+@pytest.mark.parametrize("umask", [0o022, 0o077])
 @pytest.mark.parametrize("embedder", [Network(max_epochs=1), Ridge()])
 def test_the_files_mode_follows_the_umask(umask, embedder, tmp_path):
     learner = quick_learner(embedder=embedder, feedback=0).fit(X, relation=PAIRS)
@@ -341,28 +259,24 @@ def test_the_files_mode_follows_the_umask(umask, embedder, tmp_path):
     finally:
         os.umask(before)
     modes = {place.name: place.stat().st_mode & 0o777 for place in folder.iterdir()}
+    weights = "weights.safetensors" if isinstance(embedder, Network) else "embedder.skops"
+    assert modes.keys() == {"model.json", weights, "features.npy", "statements.npz"}
     assert set(modes.values()) == {0o666 & ~umask}, modes
     assert folder.stat().st_mode & 0o777 == 0o777 & ~umask
 
 
-def test_an_older_model_is_replaced(model):
+def test_an_older_model_is_replaced_and_anything_else_is_left_alone(model, tmp_path):
     learner = quick_learner(embedder=Ridge()).fit(X, Y)
     assert learner.save(model) == model
     assert sorted(contents(model)) == ["embedder.skops", "model.json"]
-    np.testing.assert_allclose(load(model).transform(X), learner.transform(X), atol=1e-5)
-    assert [place.name for place in model.parent.iterdir()] == ["model"]
-
-
-def test_a_folder_with_other_things_or_nowhere_is_left_alone(tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
-    learner = quick_learner().fit(X, Y)
     with pytest.raises(FileExistsError, match="holds other things and is left alone"):
         learner.save(tmp_path / "thesis")
     assert contents(tmp_path / "thesis") == {"chapter.txt": b"years of work"}
     with pytest.raises(FileNotFoundError, match="nowhere does not exist: make it first"):
         learner.save(tmp_path / "nowhere" / "model")
-    assert [place.name for place in tmp_path.iterdir()] == ["thesis"]
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["model", "thesis"]
 
 
 @pytest.mark.parametrize("embedder", [Network(max_epochs=1), Ridge()])
@@ -393,50 +307,26 @@ def test_what_is_no_model_folder_is_refused(model, tmp_path):
         load(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("data", "sentence"),
-    [
-        (b"", "is damaged"),
-        (b'{"format": "twofo', "is damaged"),
-        (b"\xff\xfe\x00", "is damaged"),
-        (b"{}", "does not say 'twofold-model'"),
-        (b"[1, 2]", "does not say 'twofold-model'"),
-        (b'{"format": "onnx"}', "does not say 'twofold-model'"),
-    ],
-)
-def test_a_damaged_or_foreign_card_is_refused(model, data, sentence):
+@pytest.mark.parametrize("data", [b"", b'{"format": "twofo', b"\xff\xfe\x00", b"{}", b"[1, 2]"])
+def test_a_damaged_or_foreign_card_is_refused(model, data):
     (model / "model.json").write_bytes(data)
-    with pytest.raises(ValueError, match=rf"model\.json.*{sentence}"):
-        load(model)
-
-
-@pytest.mark.parametrize(
-    ("version", "sentence"),
-    [
-        (3, "newer than version 2, .* update Twofold"),
-        ("2", "newer"),
-        (None, "newer"),
-        (1, "of an older Twofold; .* fit and save the model again"),
-    ],
-)
-def test_another_format_is_refused_with_its_number(model, version, sentence):
-    change_card(model, format_version=version)
-    with pytest.raises(ValueError, match=f"has format version {version}, .*{sentence}"):
-        load(model)
-
-
-@pytest.mark.parametrize("entry", ["metric", "input_shape", "has_data", "selection"])
-def test_a_card_that_lacks_something_is_refused_with_what(model, entry):
-    card = json.loads((model / "model.json").read_text())
-    del card[entry]
-    (model / "model.json").write_text(json.dumps(card))
-    with pytest.raises(ValueError, match=rf"model\.json is damaged: it lacks {entry}\."):
+    with pytest.raises(ValueError, match=r"model\.json.*(is damaged|does not say 'twofold-model')"):
         load(model)
 
 
 @pytest.mark.parametrize(
     ("entries", "sentence"),
     [
+        ({"format": "onnx"}, "does not say 'twofold-model'"),
+        ({"format_version": 3}, "has format version 3, newer than version 2, .* update Twofold"),
+        ({"format_version": None}, "has format version None, newer"),
+        (
+            {"format_version": 1},
+            "has format version 1, of an older .* fit and save the model again",
+        ),
+        ({"metric": DELETED}, r"model\.json is damaged: it lacks metric\."),
+        ({"has_data": DELETED, "selection": DELETED}, "it lacks has_data, selection"),
+        ({"sha256": DELETED}, "its embedder lacks sha256"),
         ({"learner": "Path"}, "holds a 'Path', which this Twofold does not know"),
         ({"file": "../secret"}, "is damaged: it names the file"),
         ({"file": "/etc/passwd"}, "is damaged: it names the file"),
@@ -451,28 +341,23 @@ def test_a_card_that_says_something_else_is_refused(model, entries, sentence):
         load(model)
 
 
-@pytest.mark.parametrize("damage", ["truncated", "one bit", "emptied"])
-def test_weights_that_changed_are_refused(model, damage):
+@pytest.mark.parametrize("data", [b"", b"\0" * 1000, b"no such thing"])
+def test_weights_that_changed_are_refused(model, data):
     place = model / "weights.safetensors"
-    data = bytearray(place.read_bytes())
-    if damage == "one bit":
-        data[-1] ^= 1
-    place.write_bytes(bytes(data[: {"truncated": 1000, "emptied": 0}.get(damage, len(data))]))
+    place.write_bytes(data)
     with pytest.raises(ValueError, match="damaged or was changed"):
+        load(model)
+    change_card(model, sha256=digest(place))
+    with pytest.raises(ValueError, match=r"weights\.safetensors cannot be read"):
         load(model)
     place.unlink()
     with pytest.raises(FileNotFoundError, match=r"no weights\.safetensors: the model is not whole"):
         load(model)
 
 
-def test_files_of_another_kind_are_refused(model, tmp_path):
-    (model / "weights.safetensors").write_bytes(b"no such thing")
-    change_card(model, sha256=digest(model / "weights.safetensors"))
-    with pytest.raises(ValueError, match=r"weights\.safetensors cannot be read"):
-        load(model)
-    other = (
-        quick_learner(embedder=Network("mnist", max_epochs=1)).fit(X, Y).save(tmp_path / "other")
-    )
+def test_files_of_another_model_are_refused(model, tmp_path):
+    mnist = Network("mnist", max_epochs=1)
+    other = quick_learner(embedder=mnist).fit(X, Y).save(tmp_path / "other")
     shutil.copy(other / "weights.safetensors", model)
     change_card(model, sha256=digest(model / "weights.safetensors"))
     with pytest.raises(ValueError, match="The weights are not those of this network"):

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from twofold import MetricLearner, Network, PairMetricLearner, Targets
+from twofold import MetricLearner, Network, Targets
 
 X, Y = three_blobs()
 OF_A_NETWORK: dict[str, str] = {}
@@ -39,41 +39,19 @@ def test_the_learner_keeps_scikit_learns_contract(estimator, check):
     check(estimator)
 
 
-def test_a_clone_has_the_parameters_and_nothing_learnt():
-    embedder, targets = Ridge(alpha=3), Targets("contrastive", margin=2.0)
-    learner = quick_learner(embedder=embedder, targets=targets).fit(X, Y)
-    again = clone(learner)
-    assert again.embedder is not embedder
-    assert again.get_params()["embedder__alpha"] == 3
-    assert again.get_params()["targets__margin"] == 2
-    with pytest.raises(NotFittedError):
-        again.transform(X)
-
-
-def test_a_fit_leaves_the_parameters_as_they_are():
-    network, targets = Network(max_epochs=1), Targets()
-    learner = quick_learner(embedder=network, targets=targets).fit(X, Y)
+def test_parameters_are_cloned_reached_by_name_and_left_alone_by_fit():
+    network, targets = Network(OwnNetwork()), Targets("contrastive", margin=2.0)
+    learner = quick_learner(embedder=network, targets=targets)
+    learner.set_params(embedder__max_epochs=1, targets__margin=3.0).fit(X, Y)
     assert learner.embedder is network
     assert learner.targets is targets
-    assert network.get_params() == Network(max_epochs=1).get_params()
-    assert targets.get_params() == Targets().get_params()
-
-
-@pytest.mark.parametrize("nested", [False, True])
-def test_a_clone_of_a_learner_with_a_users_network_fits_alike(nested):
-    own = OwnNetwork()
-    learner = quick_learner(embedder=Network(own, max_epochs=2) if nested else own)
-    found = clone(learner).fit(X, Y).transform(X)
-    np.testing.assert_allclose(found, learner.fit(X, Y).transform(X), atol=1e-5)
-
-
-def test_parameters_of_what_is_nested_are_reached_by_name():
-    learner = MetricLearner(embedder=Ridge()).set_params(embedder__alpha=7.0)
-    assert learner.embedder.alpha == 7
-    learner = MetricLearner(embedder=Network(), targets=Targets())
-    learner.set_params(embedder__max_epochs=3, targets__loss="dot")
-    assert (learner.embedder.max_epochs, learner.targets.loss) == (3, "dot")
-    assert repr(learner) == (
+    again = clone(learner)
+    assert again.get_params()["embedder__max_epochs"] == 1
+    assert again.get_params()["targets__margin"] == 3
+    with pytest.raises(NotFittedError):
+        again.transform(X)
+    np.testing.assert_allclose(again.fit(X, Y).transform(X), learner.transform(X), atol=1e-5)
+    assert repr(MetricLearner(embedder=Network(max_epochs=3), targets=Targets("dot"))) == (
         "MetricLearner(embedder=Network(max_epochs=3), targets=Targets(loss='dot'))"
     )
 
@@ -96,27 +74,19 @@ def test_a_grid_search_over_the_learners_parameters_uses_the_auroc():
 
 
 def test_a_table_in_gives_a_table_out_if_asked():
-    frame = pd.DataFrame(X, columns=list("abcde"), index=np.arange(len(X)) + 100)
-    learner = quick_learner().set_output(transform="pandas").fit(frame, Y)
-    found = learner.transform(frame)
-    assert found.columns.tolist() == [f"metriclearner{k}" for k in range(4)]
-    assert found.index.tolist() == frame.index.tolist()
-    assert found.columns.tolist() == learner.get_feature_names_out().tolist()
-    assert learner.feature_names_in_.tolist() == list("abcde")
-    np.testing.assert_allclose(found, quick_learner().fit(X, Y).transform(X), atol=1e-4)
-    # Similarities and scores are arrays and numbers as ever.
-    assert type(learner.pair_similarity(frame, frame)) is np.ndarray
-    assert learner.score(frame, Y) > 0.9
-
-
-def test_a_learner_that_gives_tables_suggests_pairs_and_is_updated():
     features, y = beside_loud_noise()
-    frame = pd.DataFrame(features, columns=list("abcde"))
-    learner = quick_learner(embedder="auto", validation_fraction=0)
-    learner.set_output(transform="pandas").fit(frame, relation=pairs_within(y))
+    frame = pd.DataFrame(features, columns=list("abcde"), index=np.arange(60) + 100)
+    learner = quick_learner(embedder="auto", validation_fraction=0).set_output(transform="pandas")
+    points = learner.fit(frame, relation=pairs_within(y)).transform(frame)
+    assert points.columns.tolist() == [f"metriclearner{k}" for k in range(4)]
+    assert points.index.tolist() == frame.index.tolist()
+    assert points.columns.tolist() == learner.get_feature_names_out().tolist()
+    assert learner.feature_names_in_.tolist() == list("abcde")
+    # All else is as ever.
+    assert type(learner.pair_similarity(frame, frame)) is np.ndarray
+    assert learner.score(frame, y) > 0.9
     assert len(learner.suggest_pairs(4, random_state=0)) == 4
     learner.update(pairs_within(y, 10, seed=1))
-    assert learner.transform(frame).shape == (60, 4)
 
 
 @pytest.mark.parametrize("embedder", [Network(max_epochs=1), Ridge()])
@@ -128,54 +98,30 @@ def test_columns_under_other_names_are_refused(embedder):
 
 
 @pytest.mark.parametrize("feedback", [2, 0])
-def test_the_relation_is_routed_through_a_pipeline(feedback):
-    features, y = beside_loud_noise()
-    relation = pairs_within(y)
+def test_the_relation_is_routed_through_a_pipeline_if_it_is_asked_for(feedback):
+    relation = pairs_within(Y)
     learner = quick_learner(feedback=feedback, validation_fraction=0)
     with sklearn.config_context(enable_metadata_routing=True):
         routed = clone(learner).set_fit_request(relation=True)
-        found = make_pipeline(StandardScaler(), routed).fit(features, relation=relation)
-        points = found.transform(features)
-    scaled = StandardScaler().fit_transform(features)
-    alone = learner.fit(scaled, relation=relation).transform(scaled)
+        points = make_pipeline(StandardScaler(), routed).fit(X, relation=relation).transform(X)
+        with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError, match="relation"):
+            make_pipeline(StandardScaler(), clone(learner)).fit(X, relation=relation)
+    scaled = StandardScaler().fit_transform(X)
+    alone = learner.fit_transform(scaled, relation=relation)
     np.testing.assert_allclose(points, alone, atol=1e-4)
 
 
-def test_a_relation_is_routed_only_where_it_is_asked_for():
-    with sklearn.config_context(enable_metadata_routing=True):
-        # A Pipeline's score routes only to a last step whose score takes sample_weight too.
-        learner = quick_learner().set_score_request(relation=True)
-        assert learner.get_metadata_routing().score.requests == {"relation": True}
-        steps = make_pipeline(StandardScaler(), quick_learner())
-        with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError, match="relation"):
-            steps.fit(X, relation=pairs_within(Y))
-
-
 @pytest.mark.parametrize(
-    ("embedder", "given"),
-    [
-        (Network(max_epochs=1), {"y": Y}),
-        (OwnNetwork(), {"y": Y}),
-        (Ridge(), {"y": Y}),
-        (Network(max_epochs=1), {"relation": pairs_within(Y)}),
-    ],
-    ids=["network", "own", "ridge", "feedback"],
+    "given", [{"y": Y}, {"relation": pairs_within(Y)}], ids=["labels", "pairs"]
 )
+@pytest.mark.parametrize("embedder", [Network(max_epochs=1), OwnNetwork(), Ridge()])
 def test_a_pickled_learner_gives_equal_outputs(embedder, given):
     learner = quick_learner(embedder=embedder, validation_fraction=0).fit(X, **given)
     learner.calibrate_threshold(X, Y)
     again = pickle.loads(pickle.dumps(learner))
     np.testing.assert_allclose(again.transform(X), learner.transform(X), atol=1e-5)
     np.testing.assert_array_equal(again.targets_, learner.targets_)
-    assert again.threshold_ == learner.threshold_
-    assert again.history_ == learner.history_
-
-
-@pytest.mark.parametrize("feedback", [2, 0])
-def test_fit_transform_takes_a_relation_too(feedback):
-    learner = quick_learner(feedback=feedback, validation_fraction=0)
-    found = learner.fit_transform(X, relation=pairs_within(Y))
-    np.testing.assert_array_equal(found, learner.transform(X))
+    assert (again.threshold_, again.history_) == (learner.threshold_, learner.history_)
 
 
 def test_fitting_again_starts_anew():
@@ -185,9 +131,3 @@ def test_fitting_again_starts_anew():
     assert learner.transform(X).tobytes() == fresh.transform(X).tobytes()
     assert (learner.n_features_in_, learner.selection_) == (5, None)
     assert "feedback" not in learner.history_
-
-
-def test_a_learner_of_pairs_says_that_it_takes_no_vectors():
-    tags = sklearn.utils.get_tags(PairMetricLearner())
-    assert (tags.input_tags.two_d_array, tags.input_tags.three_d_array) == (False, True)
-    assert tags.target_tags.required

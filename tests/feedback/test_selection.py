@@ -101,8 +101,7 @@ def test_without_validation_nothing_is_compared(embedder, name):
     selection = select(X, pairs_within(y), validation_fraction=0.0, embedder=embedder)
     assert selection.candidate == name
     assert selection.expected is selection.reference is None
-    assert selection.scores == {}
-    assert selection.n_validated == 0
+    assert (selection.scores, selection.n_validated) == ({}, 0)
 
 
 def test_what_is_expected_is_what_comes():

@@ -50,5 +50,5 @@ def triplets_within(y, n_drawn: int = 600, seed: int = 0) -> TripletRelation:
 
 def problem_of(X, statements: Statements, seed: int = 0, **options) -> Problem:
     """Pose a problem on a CPU."""
-    defaults = {"loss": "contrastive", "margin": 1.0, "device": "cpu"}
-    return pose_problem(X, statements, rng=np.random.default_rng(seed), **defaults | options)
+    options = {"loss": "contrastive", "margin": 1.0, "device": "cpu", **options}
+    return pose_problem(X, statements, rng=np.random.default_rng(seed), **options)

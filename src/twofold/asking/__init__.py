@@ -5,7 +5,7 @@ those in doubt are chosen, half of them likely alike.
 """
 
 from twofold.asking._calibration import SimilarityCalibration, fit_calibration
-from twofold.asking._candidate_pairs import drop_known, equal_rows, propose_pairs
+from twofold.asking._candidate_pairs import drop_known, propose_pairs
 from twofold.asking._choice import choose_pairs
 from twofold.asking._suggest import Suggestions, suggest
 
@@ -14,7 +14,6 @@ __all__ = [
     "Suggestions",
     "choose_pairs",
     "drop_known",
-    "equal_rows",
     "fit_calibration",
     "propose_pairs",
     "suggest",

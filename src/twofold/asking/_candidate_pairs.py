@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-from typing import Any
-
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from twofold.evaluation import Metric
-from twofold.regression import as_numbers, open_features
 from twofold.relations import PairRelation, pair_keys
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -20,7 +15,7 @@ ALL_OF = 500
 N_ANCHORS, N_NEAR, N_RANDOM = 1000, 10, 50
 """Of more items, how many partners are sought for: their nearest ones, and random ones."""
 BLOCK_NUMBERS = 2**22
-"""Similarities, or features, that are held at a time."""
+"""Similarities that are held at a time."""
 
 
 def propose_pairs(
@@ -82,20 +77,6 @@ def drop_known(pairs: Pairs, known: PairRelation, group: NDArray[np.int64]) -> P
     is_new = ~np.isin(asked, stated) & (group[left[rows]] != group[right[rows]])
     rows = np.sort(rows[is_new])
     return left[rows], right[rows]
-
-
-def equal_rows(X: Any) -> NDArray[np.int64]:
-    """Return a number for each row of features, the same for equal rows."""
-    features = open_features(as_numbers(X), "cpu")
-    n_numbers = max(1, features.rows(torch.zeros(1, dtype=torch.int64)).numel())
-    digests: dict[bytes, int] = {}
-    groups = []
-    for items in torch.split(torch.arange(features.n_items), max(1, BLOCK_NUMBERS // n_numbers)):
-        rows = features.rows(items).flatten(1).float().numpy() + np.float32(0)  # -0 is 0
-        for row in rows:
-            digest = hashlib.blake2b(row.tobytes(), digest_size=16).digest()
-            groups.append(digests.setdefault(digest, len(digests)))
-    return np.array(groups, dtype=np.int64)
 
 
 def _nearest(

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from twofold._core.checks import check_count, check_equal_lengths, check_item_ids
 from twofold._core.warnings import RelationWarning, warn_user
 from twofold.asking._calibration import Points, Refit, fit_calibration
-from twofold.asking._candidate_pairs import Pairs, drop_known, equal_rows, propose_pairs
+from twofold.asking._candidate_pairs import Pairs, drop_known, propose_pairs
 from twofold.asking._choice import choose_pairs
 from twofold.evaluation import Metric, pair_similarity
+from twofold.regression import equal_rows
 from twofold.relations import PairRelation
 
 

@@ -13,9 +13,8 @@ from twofold._core.checks import check_number
 from twofold.baselines._batch_task import BatchLoss
 from twofold.baselines._hidden_layer import hidden_layer, hidden_width, refuse_other_heads
 from twofold.baselines._label_trained import BatchTrainedLearner
-from twofold.estimators import Relation
 from twofold.regression import NetworkEmbedder, TrainingConfig, as_network
-from twofold.relations import LabelRelation
+from twofold.relations import LabelRelation, Relation
 
 
 class CrossEntropy:

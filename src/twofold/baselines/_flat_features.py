@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 from torch.utils.data import Dataset
 
-from twofold.estimators import Relation
-from twofold.relations import LabelRelation, PairRelation, TripletRelation
+from twofold.relations import LabelRelation, PairRelation, Relation, TripletRelation
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,8 +16,7 @@ from twofold._core.warnings import RelationWarning, warn_user
 from twofold.baselines._flat_features import dense_rows
 from twofold.baselines._itml_projections import DistanceConstraints, project_onto_constraints
 from twofold.baselines._linear import LinearLearner, factorise
-from twofold.estimators import Relation
-from twofold.relations import LabelRelation, PairRelation, TripletRelation
+from twofold.relations import LabelRelation, PairRelation, Relation, TripletRelation
 
 N_DISTANCES = 10_000
 """Pairs of items whose distances give the bounds."""

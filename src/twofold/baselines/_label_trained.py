@@ -13,9 +13,8 @@ from twofold.baselines._batch_task import BatchLoss, BatchTask
 from twofold.baselines._labelled_items import LabelledItems
 from twofold.baselines._network_learner import NetworkLearner
 from twofold.baselines._task_inputs import TaskInputs
-from twofold.estimators import Relation
 from twofold.regression import Task, TrainingConfig
-from twofold.relations import LabelRelation
+from twofold.relations import LabelRelation, Relation
 
 
 @dataclass(eq=False, repr=False)

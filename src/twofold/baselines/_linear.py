@@ -17,8 +17,8 @@ from sklearn.linear_model import LinearRegression
 from twofold._core.checks import check_count
 from twofold.baselines._flat_features import flat_features
 from twofold.baselines._flat_learner import FlatLearner
-from twofold.estimators import Relation, as_relation
 from twofold.regression import RegressorEmbedder
+from twofold.relations import Relation, as_relation
 
 
 @dataclass(eq=False, repr=False)

@@ -15,7 +15,7 @@ from twofold._core.random import RandomState, as_generator
 from twofold._core.warnings import warn_user
 from twofold.baselines._flat_features import rows_with_classes
 from twofold.baselines._linear import LinearLearner
-from twofold.estimators import Relation
+from twofold.relations import Relation
 
 Init = Literal["auto", "pca", "lda", "identity", "random"]
 LARGEST_SEED = 2**31 - 1

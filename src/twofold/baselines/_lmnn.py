@@ -15,7 +15,7 @@ from twofold.baselines._flat_features import ClassedRows, rows_with_classes
 from twofold.baselines._linear import LinearLearner, factorise
 from twofold.baselines._lmnn_loss import MarginProblem, target_neighbours
 from twofold.baselines._lmnn_solver import MarginSolution, solve_margins
-from twofold.estimators import Relation
+from twofold.relations import Relation
 
 
 @dataclass(eq=False, repr=False)

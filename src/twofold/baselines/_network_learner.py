@@ -17,18 +17,10 @@ from torch import nn
 
 from twofold._core.checks import check_share
 from twofold._core.devices import resolve_device
+from twofold._core.progress import Reporter
 from twofold._core.random import RandomState, as_generator
 from twofold.baselines._task_inputs import TaskInputs
-from twofold.estimators import (
-    EmbeddingLearner,
-    Relation,
-    Reporter,
-    as_relation,
-    check_features,
-    checkpoint_path,
-    epoch_callback,
-    is_classes,
-)
+from twofold.estimators import EmbeddingLearner, check_features, is_classes
 from twofold.regression import (
     MILD,
     STRONG,
@@ -41,6 +33,8 @@ from twofold.regression import (
     TrainingConfig,
     TrainingHistory,
     as_network,
+    checkpoint_path,
+    epoch_callback,
     is_network,
     item_shape,
     open_features,
@@ -51,6 +45,7 @@ from twofold.regression import (
     train_network,
     validation_loss,
 )
+from twofold.relations import Relation, as_relation
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -8,9 +8,8 @@ import numpy as np
 
 from twofold._core.checks import check_count
 from twofold.baselines._network_learner import NetworkLearner
-from twofold.estimators import Relation
 from twofold.regression import TrainingConfig
-from twofold.relations import LabelRelation, PairRelation, TripletRelation
+from twofold.relations import LabelRelation, PairRelation, Relation, TripletRelation
 
 
 @dataclass(eq=False, repr=False)

@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from twofold._core.checks import check_choice
 from twofold.baselines._flat_features import dense_rows, flat_features
 from twofold.baselines._flat_learner import FlatLearner, blocks
-from twofold.estimators import Relation
 from twofold.regression import RegressorEmbedder
+from twofold.relations import Relation
 
 Metric = Literal["euclidean", "cosine"]
 

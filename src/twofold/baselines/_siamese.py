@@ -14,8 +14,8 @@ from twofold.baselines._network_learner import unit_length
 from twofold.baselines._pair_tasks import Contrastive, Cosine, PairTask
 from twofold.baselines._pair_trained import PairTrainedLearner
 from twofold.baselines._task_inputs import TaskInputs
-from twofold.estimators import Relation
 from twofold.regression import Features, Task, TrainingConfig, fit_projection, with_feature_skip
+from twofold.relations import Relation
 
 Loss = Literal["contrastive", "cosine"]
 Start = Literal["random", "features"]

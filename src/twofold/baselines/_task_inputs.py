@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twofold.estimators import Relation
 from twofold.regression import Features, TrainingConfig
+from twofold.relations import Relation
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,9 +9,8 @@ from twofold.baselines._pair_tasks import TripletTask
 from twofold.baselines._pair_trained import PairTrainedLearner
 from twofold.baselines._task_inputs import TaskInputs
 from twofold.baselines._triplets import part_triplets, triplets_from_pairs
-from twofold.estimators import Relation
 from twofold.regression import Task
-from twofold.relations import TripletRelation
+from twofold.relations import Relation, TripletRelation
 
 
 @dataclass(eq=False, repr=False)

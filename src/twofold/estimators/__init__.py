@@ -1,24 +1,18 @@
 """The learners: features and a relation in, an embedding out. Here the steps meet."""
 
 from twofold.estimators._embedding_learner import EmbeddingLearner
-from twofold.estimators._inputs import Relation, as_relation, check_features
+from twofold.estimators._inputs import check_features
 from twofold.estimators._loading import load
 from twofold.estimators._metric_learner import MetricLearner
 from twofold.estimators._pair_metric_learner import PairMetricLearner
 from twofold.estimators._plan import Plan, is_classes
-from twofold.estimators._progress import Reporter, checkpoint_path, epoch_callback
 
 __all__ = [
     "EmbeddingLearner",
     "MetricLearner",
     "PairMetricLearner",
     "Plan",
-    "Relation",
-    "Reporter",
-    "as_relation",
     "check_features",
-    "checkpoint_path",
-    "epoch_callback",
     "is_classes",
     "load",
 ]

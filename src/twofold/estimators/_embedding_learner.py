@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from twofold.estimators._inputs import Relation, as_relation, check_features
+from twofold.estimators._inputs import check_features
 from twofold.estimators._model import Model, plain_parameters, save_model
 from twofold.evaluation import (
     Calibration,
@@ -23,7 +23,13 @@ from twofold.evaluation import (
     pair_similarity,
 )
 from twofold.regression import NetworkEmbedder, RegressorEmbedder, as_numbers, is_network
-from twofold.relations import LabelRelation, PairRelation, TripletRelation
+from twofold.relations import (
+    LabelRelation,
+    PairRelation,
+    Relation,
+    TripletRelation,
+    as_relation,
+)
 
 SCORING_SEED = 0
 """Pairs that labels are scored on are the same every time, so that scores can be compared."""
@@ -203,8 +209,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         if isinstance(model.embedder, RegressorEmbedder) and "embedder" in self.get_params():
             self.embedder = model.embedder.regressor
         self.metric_, self.n_components_ = model.metric, fitted["n_components"]
-        is_network = isinstance(model.embedder, NetworkEmbedder)
-        shape = model.embedder.input_shape if is_network else fitted["input_shape"]
+        shape = getattr(model.embedder, "input_shape", fitted["input_shape"])
         self.input_shape_ = tuple(shape)
         if fitted["threshold"] is not None:
             self.threshold_ = fitted["threshold"]

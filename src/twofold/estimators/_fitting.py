@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twofold.estimators._inputs import Relation
+from twofold._core.progress import Reporter
 from twofold.estimators._plan import Plan, PlannedRegression
-from twofold.estimators._progress import Reporter
 from twofold.evaluation import Metric
 from twofold.feedback import Problem, Selection, pose_problem, select_candidate
 from twofold.regression import (
@@ -25,7 +24,7 @@ from twofold.regression import (
     fit_embedder,
     out_of_memory_sentence,
 )
-from twofold.relations import LabelRelation, Statements
+from twofold.relations import LabelRelation, Relation, Statements
 from twofold.targets import TargetSolution, solve_targets, standardise_targets
 
 PAPER_START: dict[str, Any] = {"init": "random", "tol": 1e-5, "max_epochs": 1000}

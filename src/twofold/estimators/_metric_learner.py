@@ -11,19 +11,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from twofold._core.progress import Reporter
 from twofold._core.random import RandomState, as_generator
 from twofold.asking import Suggestions, suggest
 from twofold.estimators._embedding_learner import EmbeddingLearner
 from twofold.estimators._fitting import Fit, Watch, fit_plan, place_targets
-from twofold.estimators._inputs import Relation, as_relation, check_features
+from twofold.estimators._inputs import check_features
 from twofold.estimators._model import Model, save_model
 from twofold.estimators._plan import Plan, check_feedback, resolve_grade, resolve_plan
-from twofold.estimators._progress import Reporter, checkpoint_path, epoch_callback
 from twofold.estimators._training_data import TrainingData
 from twofold.estimators._updating import refit_without, update_fit
 from twofold.feedback import Selection
-from twofold.regression import refuse_unknown_embedder
-from twofold.relations import LabelRelation, PairRelation, TripletRelation
+from twofold.regression import checkpoint_path, epoch_callback, refuse_unknown_embedder
+from twofold.relations import (
+    LabelRelation,
+    PairRelation,
+    Relation,
+    TripletRelation,
+    as_relation,
+)
 from twofold.targets import Named, Targets, TargetSolution, as_targets
 
 

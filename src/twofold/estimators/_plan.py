@@ -9,7 +9,6 @@ import numpy as np
 
 from twofold._core.checks import check_count, check_share
 from twofold._core.devices import resolve_device
-from twofold.estimators._inputs import Relation
 from twofold.evaluation import Metric
 from twofold.regression import (
     MILD,
@@ -24,6 +23,7 @@ from twofold.regression import (
 from twofold.relations import (
     LabelRelation,
     PairRelation,
+    Relation,
     TooFewPairsError,
     TripletRelation,
     is_transitive,

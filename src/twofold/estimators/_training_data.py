@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from torch.utils.data import Dataset
 
-from twofold.estimators._inputs import refuse_one_sided
 from twofold.regression import append_rows, n_rows
-from twofold.relations import PairRelation, Statements, TripletRelation
+from twofold.relations import PairRelation, Statements, TripletRelation, refuse_one_sided
 
 FEATURES, SPARSE_FEATURES, STATEMENTS = "features.npy", "features.npz", "statements.npz"
 

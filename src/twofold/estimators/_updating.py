@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold._core.progress import Reporter
 from twofold.estimators._fitting import (
     Fit,
     Watch,
@@ -19,7 +20,6 @@ from twofold.estimators._fitting import (
     state_problem,
 )
 from twofold.estimators._plan import Plan
-from twofold.estimators._progress import Reporter
 from twofold.estimators._training_data import TrainingData
 from twofold.feedback import Selection, refit
 from twofold.regression import (

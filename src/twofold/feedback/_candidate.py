@@ -7,8 +7,8 @@ milliseconds each. A network or regressor is trained once, to targets near where
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from twofold.evaluation import Metric, pair_similarity
 from twofold.feedback._feature_space import FeatureSpace
 from twofold.feedback._problem import Points, Problem
-from twofold.feedback._target_solver import target_solver
 from twofold.regression import (
     RIDGE,
     Embedder,
@@ -43,26 +42,46 @@ BLOCK_NUMBERS = 2**24
 Seconds = dict[str, float]
 
 
-class Round(Protocol):
-    """What a candidate has come to after a round."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Round:
+    """What a candidate has come to after a round.
 
-    @property
-    def seconds(self) -> Seconds:
-        """Of this round: "targets" and "regression"."""
+    Attributes
+    ----------
+    similarity : callable (left, right) -> ndarray
+        Of pairs of the problem's items.
+    targets : callable () -> ndarray of float32, shape (n_items, dim)
+        What was regressed to.
+    embedder : callable () -> NetworkEmbedder or RegressorEmbedder
+        From features to points.
+    points : ndarray of float32, shape (n_items, dim), or None
+        Where it puts the items; None for the features as given.
+    seconds : dict
+        Of this round, "targets" and "regression".
+    losses : list of float
+        Of a network, one an epoch.
+    """
 
-    @property
-    def targets(self) -> Points:
-        """What was regressed to, shape (n_items, dim)."""
+    similarity: Callable[[NDArray[np.int64], NDArray[np.int64]], Points]
+    targets: Callable[[], Points]
+    embedder: Callable[[], Embedder]
+    points: Points | None = None
+    seconds: Seconds = field(default_factory=dict)
+    losses: list[float] = field(default_factory=list)
 
-    @property
-    def losses(self) -> list[float]:
-        """Of a network, one an epoch."""
 
-    def similarity(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> Points:
-        """Return the similarity of pairs of the problem's items."""
+def _learnt_round(
+    points: Points,
+    targets: Points,
+    metric: Metric,
+    embedder: Callable[[], Embedder],
+    seconds: Seconds,
+    losses: Sequence[float] = (),
+) -> Round:
+    def similarity(left: NDArray[np.int64], right: NDArray[np.int64]) -> Points:
+        return pair_similarity(points, left, right, metric)
 
-    def embedder(self) -> Embedder:
-        """Return the map from features to points."""
+    return Round(similarity, lambda: targets, embedder, points, seconds, list(losses))
 
 
 class Candidate(Protocol):
@@ -80,49 +99,6 @@ class Candidate(Protocol):
         """Learn from a problem, a round at a time."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AsGivenRound:
-    """The features themselves, read in blocks: there may be many columns."""
-
-    problem: Problem
-    metric: Metric
-
-    @property
-    def seconds(self) -> Seconds:
-        """None was spent."""
-        return {"targets": 0.0, "regression": 0.0}
-
-    @property
-    def targets(self) -> Points:
-        """The features of the items."""
-        return predict_points(
-            FeaturesAsGiven(), self.problem.features, self.problem.shape, self.problem.items
-        )
-
-    @property
-    def losses(self) -> list[float]:
-        """Nothing was trained."""
-        return []
-
-    def similarity(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> Points:
-        """Return the similarity of pairs of the problem's items."""
-        problem = self.problem
-        similarity = np.empty(left.size, dtype=np.float32)
-        size = max(1, BLOCK_NUMBERS // max(1, 2 * int(np.prod(problem.shape))))
-        for first in range(0, left.size, size):
-            part = slice(first, first + size)
-            ends = np.unique(np.concatenate([left[part], right[part]]))
-            items = torch.from_numpy(problem.items[ends]).to(problem.features.index_device)
-            rows = FeaturesAsGiven()(problem.features.rows(items)).cpu().numpy()
-            places = [np.searchsorted(ends, side[part]) for side in (left, right)]
-            similarity[part] = pair_similarity(rows, *places, self.metric)
-        return similarity
-
-    def embedder(self) -> NetworkEmbedder:
-        """Return the features as a map."""
-        return NetworkEmbedder(FeaturesAsGiven(), self.problem.shape, self.problem.device)
-
-
 @dataclass(frozen=True, slots=True)
 class FeaturesCandidate:
     """The features as given, all columns: the reference, which needs no learning."""
@@ -134,34 +110,26 @@ class FeaturesCandidate:
         """In traces and reports."""
         return f"features as given, {self.metric}"
 
-    def rounds(self, problem: Problem) -> Iterator[AsGivenRound]:
-        """Yield the one round there is."""
-        yield AsGivenRound(problem, self.metric)
+    def rounds(self, problem: Problem) -> Iterator[Round]:
+        """Yield the one round there is; features are read in blocks: there may be many columns."""
+        features, shape, items = problem.features, problem.shape, problem.items
+        size = max(1, BLOCK_NUMBERS // max(1, 2 * int(np.prod(shape))))
 
+        def similarity(left: NDArray[np.int64], right: NDArray[np.int64]) -> Points:
+            values = np.empty(left.size, dtype=np.float32)
+            for first in range(0, left.size, size):
+                part = slice(first, first + size)
+                ends = np.unique(np.concatenate([left[part], right[part]]))
+                rows = predict_points(FeaturesAsGiven(), features, shape, items[ends])
+                a, b = (np.searchsorted(ends, side[part]) for side in (left, right))
+                values[part] = pair_similarity(rows, a, b, self.metric)
+            return values
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LearntRound:
-    """Where a map or network puts the items after a round."""
-
-    points: Points
-    targets: Points
-    metric: Metric
-    seconds: Seconds
-    embedder: Callable[[], Embedder]
-    losses: list[float]
-
-    def similarity(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> Points:
-        """Return the similarity of pairs of the problem's items."""
-        return pair_similarity(self.points, left, right, self.metric)
-
-
-def start_round(space: FeatureSpace, metric: Metric) -> LearntRound:
-    """Return the points of a space before anything is learnt."""
-
-    def build() -> NetworkEmbedder:
-        raise NotImplementedError("A start is only compared.")
-
-    return LearntRound(space.points, space.points, metric, {}, build, [])
+        yield Round(
+            similarity,
+            lambda: predict_points(FeaturesAsGiven(), features, shape, items),
+            lambda: NetworkEmbedder(FeaturesAsGiven(), shape, problem.device),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,7 +159,7 @@ class RidgeCandidate:
         n_directions = self.space.n_directions
         return f"ridge map, {n_directions} directions, ridge × {self.ridge_multiplier:g}"
 
-    def rounds(self, problem: Problem) -> Iterator[LearntRound]:
+    def rounds(self, problem: Problem) -> Iterator[Round]:
         """Yield the map after each round.
 
         Z ← Z + H (T − Z), where T are targets near Z and H is ridge regression on the basis, with
@@ -202,9 +170,9 @@ class RidgeCandidate:
         with threads_for(2.0 * basis.values.numel() * self.space.n_directions):
             yield from self._rounds(problem, basis)
 
-    def _rounds(self, problem: Problem, basis: RidgeBasis) -> Iterator[LearntRound]:
+    def _rounds(self, problem: Problem, basis: RidgeBasis) -> Iterator[Round]:
         began = time.perf_counter()
-        solver = target_solver(problem, self.space.points)
+        solver = problem.target_solver(self.space.points)
         ridge = basis.regression(RIDGE * self.ridge_multiplier, problem.rows)
         points = last_points = torch.from_numpy(self.space.points).to(basis.values.device)
         step = total_step = torch.zeros_like(problem.regressed(points))
@@ -219,13 +187,12 @@ class RidgeCandidate:
             step = MOMENTUM * step + asked
             total_step = total_step + step
             ended = time.perf_counter()
-            yield LearntRound(
+            yield _learnt_round(
                 points.cpu().numpy(),
                 targets,
                 self.metric,
-                {"targets": solved - prepared, "regression": prepared - began + ended - solved},
                 _map_embedder(self.space, ridge, total_step, problem),
-                [],
+                {"targets": solved - prepared, "regression": prepared - began + ended - solved},
             )
             began = time.perf_counter()
 
@@ -265,13 +232,14 @@ class EmbedderCandidate:
         """How its points are compared."""
         return self.guide.metric
 
-    def rounds(self, problem: Problem) -> Iterator[LearntRound]:
+    def rounds(self, problem: Problem) -> Iterator[Round]:
         """Yield the one round there is."""
         seconds = {"targets": 0.0, "regression": 0.0}
         for guide in self.guide.rounds(problem):
             _add(seconds, guide.seconds)
         began = time.perf_counter()
-        solver = target_solver(problem, self.guide.space.points)
+        solver = problem.target_solver(self.guide.space.points)
+        assert guide.points is not None
         targets = solver.near(guide.points, problem.rng)
         standardised, mean, scale = standardise_targets(targets)
         solved = time.perf_counter()
@@ -288,7 +256,8 @@ class EmbedderCandidate:
         points = fitted.embedder.predict(take_rows(problem.X, problem.items))
         _add(seconds, {"targets": solved - began, "regression": fitted.seconds})
         losses = [] if fitted.history is None else fitted.history.loss
-        yield LearntRound(points, targets, self.metric, seconds, lambda: fitted.embedder, losses)
+        embedder = fitted.embedder
+        yield _learnt_round(points, targets, self.metric, lambda: embedder, seconds, losses)
 
 
 def _add(seconds: Seconds, more: Seconds) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from twofold.evaluation import Metric
 from twofold.regression import Callback, Features, as_numbers, item_shape, open_features
 from twofold.relations import PairRelation, Statements
+from twofold.targets import TargetSolver, target_solver
 
 Points = NDArray[np.float32]
 Loss = Literal["contrastive", "dot"]
@@ -79,6 +80,10 @@ class Problem:
     def regressed(self, of_items: Any) -> Any:
         """Return what is given of all items for those that may be regressed on."""
         return of_items if self.rows is None else of_items[self.rows]
+
+    def target_solver(self, start: Points) -> TargetSolver:
+        """Return what solves for targets near points, if the items start at some."""
+        return target_solver(self.statements, start, self.loss, self.margin, self.device)
 
     def tell(self, line: str) -> None:
         """Report progress, if anybody listens."""

@@ -108,7 +108,7 @@ class Race:
         """
         if candidate is self._reference:
             (round_,) = self._reference.rounds(self._problem)
-            score = float(ranks_of(self._problem.statements, round_)[0].mean())
+            score = float(ranks_of(self._problem.statements, round_.similarity)[0].mean())
             return {"new items": score, "known items": score}
         halves: tuple[int | None, ...] = (0, 1)
         if not all(trace.can_be_halved for trace in self._traces.values()):

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from twofold._core.warnings import RelationWarning, warn_user
-from twofold.evaluation import Metric, gain_error
+from twofold.evaluation import Metric, gain_error, pair_similarity
 from twofold.feedback._candidate import (
     N_ROUNDS,
     Candidate,
     EmbedderCandidate,
     FeaturesCandidate,
     RidgeCandidate,
-    start_round,
 )
 from twofold.feedback._feature_space import feature_spaces
 from twofold.feedback._problem import Points, Problem
@@ -162,7 +162,7 @@ def _reference(problem: Problem) -> FeaturesCandidate:
 
     def score(candidate: FeaturesCandidate) -> float:
         (round_,) = candidate.rounds(problem)
-        return float(ranks_of(problem.statements, round_)[0].mean())
+        return float(ranks_of(problem.statements, round_.similarity)[0].mean())
 
     return max(FeaturesCandidate("euclidean"), FeaturesCandidate("cosine"), key=score)
 
@@ -172,7 +172,11 @@ def _ridge_maps(
 ) -> list[RidgeCandidate]:
     """Return the ridge maps that race: not those that start from far worse points."""
     spaces = feature_spaces(problem, n_components, reference.metric == "cosine")
-    starts = [ranks_of(problem.statements, start_round(space, problem.metric)) for space in spaces]
+    statements = problem.statements
+    starts = [
+        ranks_of(statements, partial(pair_similarity, space.points, metric=problem.metric))
+        for space in spaces
+    ]
     best = max(starts, key=lambda ranks: float(ranks[0].mean()))
     return [
         RidgeCandidate(space, problem.metric, multiplier, n_rounds)
@@ -220,6 +224,6 @@ def _refit(problem: Problem, race: Race, candidate: Candidate, n_rounds: int) ->
         scores=race.scores,
         seconds=race.seconds,
         embedder=round_.embedder(),
-        targets=round_.targets,
+        targets=round_.targets(),
         losses=round_.losses,
     )

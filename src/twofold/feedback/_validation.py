@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ from twofold.evaluation import Ranks, pair_ranks
 from twofold.feedback._candidate import Round
 from twofold.relations import ItemFold, Statements, TripletRelation
 
+Similarity = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 MOST_HELD_OUT = 250
 """Statements of the rarer kind that one fold holds out, and that all folds together have to."""
 MOST_FOLDS = 5
@@ -41,7 +44,7 @@ class ValidationTrace:
         """Record a round of the fold that is open."""
         half = np.arange(len(self._held_out)) % 2 == 0
         parts = (np.ones(len(half), dtype=bool), half, ~half)
-        values = _similarities(round_, self._held_out)
+        values = _similarities(round_.similarity, self._held_out)
         self._rounds[-1].append([_ranks(self._held_out, values, part) for part in parts])
 
     @property
@@ -73,18 +76,18 @@ class ValidationTrace:
         )
 
 
-def ranks_of(statements: Statements, round_: Round) -> Ranks:
-    """Return the ranks of statements by a round."""
+def ranks_of(statements: Statements, similarity: Similarity) -> Ranks:
+    """Return the ranks of statements by the similarities of their items."""
     everything = np.ones(len(statements), dtype=bool)
-    return _ranks(statements, _similarities(round_, statements), everything)
+    return _ranks(statements, _similarities(similarity, statements), everything)
 
 
-def _similarities(round_: Round, statements: Statements) -> NDArray[np.float32]:
+def _similarities(similarity: Similarity, statements: Statements) -> NDArray[np.float32]:
     """Return what a statement says to be large: a similarity, or of triplets a difference."""
     if isinstance(statements, TripletRelation):
-        near = round_.similarity(statements.anchor, statements.positive)
-        return near - round_.similarity(statements.anchor, statements.negative)
-    return round_.similarity(statements.left, statements.right)
+        near = similarity(statements.anchor, statements.positive)
+        return near - similarity(statements.anchor, statements.negative)
+    return similarity(statements.left, statements.right)
 
 
 def _ranks(statements: Statements, values: NDArray[np.float32], part: NDArray[np.bool_]) -> Ranks:

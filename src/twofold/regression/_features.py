@@ -5,6 +5,7 @@ Arrays, memory-mapped arrays, sparse matrices and torch Datasets come in; batche
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +19,8 @@ from torch.utils.data import Dataset
 
 HELD_SHARE = 0.5
 """The most of a GPU's free memory that features may take."""
+BLOCK_NUMBERS = 2**22
+"""Numbers that are read at a time."""
 DENSE_BYTES = 2**30
 """The largest dense form of a sparse matrix that is held in a computer's memory."""
 
@@ -131,6 +134,20 @@ def spread_evenly(features: Features, at_most: int) -> Tensor:
     return torch.linspace(
         0, features.n_items - 1, n_taken, dtype=torch.float64, device=features.index_device
     ).long()
+
+
+def equal_rows(X: Any) -> NDArray[np.int64]:
+    """Return a number for each row of features, the same for equal rows."""
+    features = open_features(as_numbers(X), "cpu")
+    n_numbers = max(1, features.rows(torch.zeros(1, dtype=torch.int64)).numel())
+    digests: dict[bytes, int] = {}
+    groups = []
+    for items in torch.split(torch.arange(features.n_items), max(1, BLOCK_NUMBERS // n_numbers)):
+        rows = features.rows(items).flatten(1).float().numpy() + np.float32(0)  # -0 is 0
+        for row in rows:
+            digest = hashlib.blake2b(row.tobytes(), digest_size=16).digest()
+            groups.append(digests.setdefault(digest, len(digests)))
+    return np.array(groups, dtype=np.int64)
 
 
 def n_rows(X: Any) -> int:

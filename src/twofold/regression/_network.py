@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, get_args
 
+import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
 from torch import nn
 
 from twofold._core.checks import check_choice, check_count, check_number, check_share
+from twofold._core.files import check_place
+from twofold._core.progress import Reporter
+from twofold._core.random import RandomState
 from twofold.regression._networks import NETWORKS, NetworkName
 from twofold.regression._training import Epoch, TrainingConfig
 
@@ -183,6 +188,37 @@ def refuse_unknown_embedder(embedder: Any) -> None:
             "embedder must be the name of a network, a Network, a torch.nn.Module or a "
             f"scikit-learn regressor, got {type(embedder).__name__}."
         )
+
+
+def epoch_callback(reporter: Reporter, embedder: Any) -> Callable[[Epoch], Any]:
+    """Return what is called after every epoch: the reporter, then the user's own callback."""
+    callback = as_network(embedder).callback if is_network(embedder) else None
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable, got {callback!r}.")
+
+    def report(epoch: Epoch) -> Any:
+        loss = epoch.validation_loss
+        validation = "" if loss is None else f", validation {loss:.4f}"
+        reporter.always(
+            f"epoch {epoch.number}/{epoch.n_epochs}: loss {epoch.loss:.4f}{validation}, "
+            f"{epoch.seconds:.1f} s"
+        )
+        return None if callback is None else callback(epoch)
+
+    return report
+
+
+def checkpoint_path(embedder: Any, random_state: RandomState) -> Path | None:
+    """Return the file that a network's training is kept in, if one is named."""
+    network = as_network(embedder) if is_network(embedder) else Network()
+    if network.checkpoint is None:
+        return None
+    if not isinstance(random_state, int | np.integer):
+        raise ValueError(
+            f"checkpoint needs random_state to be a number, got {random_state!r}: only what is "
+            "drawn the same again can be gone on with."
+        )
+    return check_place(network.checkpoint)
 
 
 def _is_auto(value: Any) -> bool:

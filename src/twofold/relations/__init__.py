@@ -7,6 +7,7 @@ as it is.
 from twofold.relations._chains import Contradiction, is_transitive
 from twofold.relations._diagnosis import Diagnosis, diagnose
 from twofold.relations._folds import Fold, TooFewPairsError, split_folds
+from twofold.relations._given import Relation, as_relation, refuse_one_sided
 from twofold.relations._item_folds import (
     ItemFold,
     Statements,
@@ -27,14 +28,17 @@ __all__ = [
     "LabelPatterns",
     "LabelRelation",
     "PairRelation",
+    "Relation",
     "Statements",
     "TooFewPairsError",
     "TripletRelation",
+    "as_relation",
     "diagnose",
     "hold_out_items",
     "hold_out_statements",
     "is_transitive",
     "n_rarer",
     "pair_keys",
+    "refuse_one_sided",
     "split_folds",
 ]

@@ -8,6 +8,7 @@ part of the statements also score the others: the gauge, and which statements ar
 from twofold.targets._cross_validation import cross_validated_similarity
 from twofold.targets._gauge import DECIDING_AUROC, Gauge, GaugePoint, gauge_targets
 from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletLoss
+from twofold.targets._near_points import TargetSolver, target_solver
 from twofold.targets._parameters import Named, Targets, as_targets
 from twofold.targets._simplex import simplex_vertices
 from twofold.targets._solution import TargetSolution
@@ -24,6 +25,7 @@ __all__ = [
     "Named",
     "PairLoss",
     "TargetSolution",
+    "TargetSolver",
     "Targets",
     "TripletLoss",
     "as_targets",
@@ -34,4 +36,5 @@ __all__ = [
     "solve_targets",
     "standardise_targets",
     "suspicion",
+    "target_solver",
 ]

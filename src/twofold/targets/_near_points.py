@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold.evaluation import pair_similarity
-from twofold.feedback._problem import Points, Problem
 from twofold.relations import Statements, TripletRelation
-from twofold.targets import solve_targets
+from twofold.targets._solve import Loss, solve_targets
 
+Points = NDArray[np.float32]
 PAIR_MARGIN = 1.3
 """In median distances, at the start, of what is stated to be different."""
 
@@ -39,7 +39,7 @@ class TargetSolver:
     """
 
     statements: Statements
-    loss: str
+    loss: Loss
     margin: float
     device: str
 
@@ -57,7 +57,7 @@ class TargetSolver:
             return solve_targets(
                 statements,
                 points.shape[1],
-                loss=self.loss,  # type: ignore[arg-type]
+                loss=self.loss,
                 margin=margin,
                 prior=points,
                 prior_weight=statements.n_items / len(statements),
@@ -66,15 +66,15 @@ class TargetSolver:
             ).points
 
 
-def target_solver(problem: Problem, start: Points) -> TargetSolver:
-    """Return the solver for a problem whose items start at some points."""
-    statements = problem.statements
+def target_solver(
+    statements: Statements, start: Points, loss: Loss, margin: float, device: str
+) -> TargetSolver:
+    """Return the solver for items that start at some points; `margin` multiplies the usual one."""
     if isinstance(statements, TripletRelation):
-        return TargetSolver(statements, problem.loss, problem.margin, problem.device)
+        return TargetSolver(statements, loss, margin, device)
     different = statements.similar <= 0.5
     far = _distances(start, statements.left[different], statements.right[different])
-    margin = PAIR_MARGIN * problem.margin * _median(far)
-    return TargetSolver(statements.balanced(), problem.loss, margin, problem.device)
+    return TargetSolver(statements.balanced(), loss, PAIR_MARGIN * margin * _median(far), device)
 
 
 def _distances(points: Points, left: NDArray[np.int64], right: NDArray[np.int64]) -> Points:

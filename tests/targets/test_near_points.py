@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from toy_problems import problem_of
 
-from twofold.feedback._target_solver import target_solver
 from twofold.relations import PairRelation, TripletRelation
+from twofold.targets import target_solver
 
 POINTS = np.array([[0, 0], [1, 0], [0, 1], [3, 1], [2, 2]], np.float32)
 PAIRS = PairRelation([0, 2, 1, 3], [1, 4, 2, 4], [1, 1, 0, 0], 5)
@@ -16,7 +15,7 @@ TRIPLETS = TripletRelation([0, 3, 1], [3, 1, 4], [1, 4, 2], 5)
 
 
 def solver_of(statements, start=POINTS, margin: float = 1.0):
-    return target_solver(problem_of(POINTS, statements, margin=margin), start)
+    return target_solver(statements, start, "contrastive", margin, "cpu")
 
 
 def near(statements, points=POINTS) -> np.ndarray:

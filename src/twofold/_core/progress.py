@@ -1,0 +1,43 @@
+"""Progress as lines of the logger "twofold"."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+LOGGER = logging.getLogger("twofold")
+SECONDS_BETWEEN_LINES = 1.0
+
+
+class Reporter:
+    """Writes lines to the logger, at most one a second; none unless it is verbose."""
+
+    def __init__(self, verbose: bool) -> None:
+        self._verbose = verbose
+        self._next_line = 0.0
+        if verbose:
+            _make_heard()
+
+    def __call__(self, line: str) -> None:
+        """Write a line, unless one was written a moment ago."""
+        now = time.monotonic()
+        if self._verbose and now >= self._next_line:
+            LOGGER.info(line)
+            self._next_line = now + SECONDS_BETWEEN_LINES
+
+    def on_targets(self, epoch: int, loss: float) -> None:
+        """Tell of an epoch of phase 1."""
+        self(f"targets: epoch {epoch}, loss {loss:.4g}")
+
+    def always(self, line: str) -> None:
+        """Write a line, however soon after the last."""
+        if self._verbose:
+            LOGGER.info(line)
+
+
+def _make_heard() -> None:
+    """Have the library's lines shown where the user has set up no logging."""
+    if not LOGGER.hasHandlers():
+        LOGGER.addHandler(logging.StreamHandler())
+    if LOGGER.getEffectiveLevel() > logging.INFO:
+        LOGGER.setLevel(logging.INFO)
