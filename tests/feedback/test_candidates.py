@@ -13,7 +13,7 @@ from torch import nn
 from toy_problems import beside_loud_noise, pairs_within, problem_of, triplets_within
 
 from twofold.evaluation import pair_similarity
-from twofold.feedback import FeatureSpace, select_candidate
+from twofold.feedback import FeatureSpace, Problem, select_candidate
 from twofold.feedback import _candidate as candidate_module
 from twofold.feedback._candidate import EmbedderCandidate, FeaturesCandidate, RidgeCandidate
 from twofold.regression import RIDGE, TrainingConfig, fit_projection, ridge_basis
@@ -48,7 +48,7 @@ class Solver:
 @pytest.fixture
 def solve_by(monkeypatch):
     def use(solver):
-        monkeypatch.setattr(candidate_module, "target_solver", lambda problem, start: solver)
+        monkeypatch.setattr(Problem, "target_solver", lambda problem, start: solver)
 
     return use
 
@@ -94,7 +94,7 @@ def test_targets_of_items_that_are_left_out_have_no_influence(solve_by):
         *_, round_ = candidate.rounds(problem)
         last.append(round_)
     np.testing.assert_allclose(last[0].points, last[1].points, atol=1e-5)
-    assert np.abs(last[0].targets - last[1].targets).max() > 10
+    assert np.abs(last[0].targets() - last[1].targets()).max() > 10
 
 
 @pytest.mark.parametrize("statements", [PAIRS, triplets_within(Y, 100)], ids=["pairs", "triplets"])
@@ -102,7 +102,7 @@ def test_targets_of_items_that_are_left_out_have_no_influence(solve_by):
 def test_the_map_of_every_round_puts_items_where_the_round_says(statements, unit):
     problem = problem_of(X, statements)
     for round_ in a_map(problem, unit=unit).rounds(problem):
-        assert round_.targets.shape == round_.points.shape == (len(problem.items), 5)
+        assert round_.targets().shape == round_.points.shape == (len(problem.items), 5)
         points = round_.embedder().predict(X[problem.items])
         np.testing.assert_allclose(points, round_.points, atol=2e-3)
         assert all(spent > 0 for spent in round_.seconds.values())
@@ -113,7 +113,7 @@ def test_a_regressor_is_fitted_once_to_targets_near_where_the_map_ends():
     (round_,) = EmbedderCandidate(LinearRegression(), a_map(problem)).rounds(problem)
     np.testing.assert_allclose(round_.embedder().predict(X), round_.points, rtol=1e-5, atol=1e-5)
     # A regression with an intercept keeps the mean, in the targets' own coordinates.
-    mean = round_.targets.mean(axis=0)
+    mean = round_.targets().mean(axis=0)
     np.testing.assert_allclose(round_.points.mean(axis=0), mean, atol=1e-4)
     assert round_.losses == []
     assert all(spent > 0 for spent in round_.seconds.values())
@@ -128,7 +128,7 @@ def test_a_regressor_is_not_fitted_to_items_that_are_left_out(solve_by):
         (round_,) = EmbedderCandidate(KNeighborsRegressor(1), guide).rounds(problem)
         points.append(round_.points)
         # Its own neighbour is each item that it was fitted to.
-        np.testing.assert_allclose(points[-1][rows], round_.targets[rows], atol=1e-4)
+        np.testing.assert_allclose(points[-1][rows], round_.targets()[rows], atol=1e-4)
     np.testing.assert_allclose(points[0], points[1], atol=1e-4)
 
 
@@ -155,7 +155,7 @@ def test_the_features_as_given_are_compared_as_they_are(form, metric, block, mon
     expected = pair_similarity(features, stated.left, stated.right, metric)
     np.testing.assert_allclose(round_.similarity(left, right), expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(round_.embedder().predict(form(features)), features)
-    np.testing.assert_array_equal(round_.targets, features[problem.items])
+    np.testing.assert_array_equal(round_.targets(), features[problem.items])
 
 
 def test_what_is_not_finite_is_refused_with_its_row(tmp_path, monkeypatch):
