@@ -447,6 +447,44 @@ def test_merge_warns_of_a_contradiction_between_the_two():
         PairRelation([0], [1], [1], 2).merge(PairRelation([1], [0], [0], 2))
 
 
+def test_merge_takes_pairs_only():
+    with pytest.raises(TypeError, match="other must be a PairRelation, got list"):
+        PairRelation([0], [1], [1], 2).merge([(0, 1)])
+
+
+# over, without
+
+
+def test_the_same_statements_over_more_items():
+    relation = PairRelation([0, 1], [1, 2], [1, 0.5], n_items=3, weight=[2, 3])
+    more = relation.over(5)
+    assert more.n_items == 5
+    assert statements(more) == statements(relation)
+    with pytest.raises(ValueError, match="n_items must be at least 3, got 2"):
+        relation.over(2)
+
+
+def test_statements_are_taken_back_whichever_item_comes_first():
+    relation = PairRelation([0, 1, 2, 0], [1, 0, 3, 2], [1, 0.9, 0, 1], 5, weight=[1, 2, 3, 4])
+    rest = relation.without([(1, 0)])
+    assert rest.n_items == 5
+    assert statements(rest) == Counter({(2, 3, 0.0, 3.0): 1, (0, 2, 1.0, 4.0): 1})
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sentence"),
+    [
+        ([(0, 1), (3, 0)], r"1 pair\(s\) cannot be taken back.* items 3 and 0 \(row 1\)"),
+        ([(0, 1), (1, 2)], "all the statements there are: nothing would remain"),
+        ([(0, 7)], r"pairs\[:, 1\] has 1 item id\(s\) outside"),
+        ([0, 1], r"pairs must have shape \(n_pairs, 2\), got \(2,\)"),
+    ],
+)
+def test_what_cannot_be_taken_back_is_named(pairs, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        PairRelation([0, 1], [1, 2], [1, 0], n_items=4).without(pairs)
+
+
 # split
 
 PAIR_ROWS = st.lists(
