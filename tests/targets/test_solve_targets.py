@@ -402,6 +402,14 @@ def test_the_number_of_threads_changes_no_more_than_rounding(monkeypatch, loss):
     np.testing.assert_allclose(found[0].points, found[1].points, atol=1e-3)
 
 
+@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="Numba has one thread only")
+def test_a_small_problem_takes_one_thread_and_leaves_the_callers_number_alone():
+    before, used = numba.get_num_threads(), []
+    solve(class_pairs(), 3, callback=lambda *_: used.append(numba.get_num_threads()))
+    assert set(used) == {1}
+    assert numba.get_num_threads() == before > 1
+
+
 @BOTH_LOSSES
 def test_solving_reads_and_writes_no_global_random_state(loss):
     np.random.seed(0)  # noqa: NPY002
