@@ -82,6 +82,24 @@ def test_equal_points_are_ordered_by_index_wherever_they_stand(metric, dim, n_ga
             assert sorted(nearest) == copies[:3].tolist()
 
 
+@pytest.mark.parametrize("metric", METRICS)
+def test_equal_points_tie_even_if_the_product_rounds_each_column_its_own_way(monkeypatch, metric):
+    rng = np.random.default_rng(7)
+
+    def rounding_product(a, b, out):
+        return np.multiply(a @ b, 1 + 1e-12 * rng.uniform(-1, 1, b.shape[1]), out=out)
+
+    gallery = np.repeat(rng.normal(size=(4, 3)), 10, axis=0)
+    gallery[:, 0] = 0
+    gallery[::3, 0] *= -1
+    gallery = gallery[rng.permutation(40)]
+    monkeypatch.setattr(np, "matmul", rounding_product)
+    (order,) = whole_order(rng.normal(size=(1, 3)), gallery, metric)
+    for point in gallery:
+        copies = np.flatnonzero((gallery == point).all(axis=1))
+        np.testing.assert_array_equal(order[np.isin(order, copies)], copies)
+
+
 class RoundingSearch(NearestNeighbors):
     """scikit-learn's search on a machine that rounds each distance differently."""
 

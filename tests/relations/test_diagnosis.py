@@ -210,6 +210,20 @@ def test_pairs_contradicted_directly_and_by_most_partners_come_first():
     assert [one.row for one in diagnose(relation, max_chains=2).contradictions] == [11, 10]
 
 
+def test_of_pairs_without_a_common_partner_the_shortest_chain_comes_first():
+    path = [(i, i + 1) for i in range(5)]
+    relation = relation_of([*path, (0, 5), (1, 4)], [1] * 5 + [0] * 2, 6)
+    chains = [one.chain for one in diagnose(relation).contradictions]
+    assert chains == [(1, 2, 3, 4), (0, 1, 2, 3, 4, 5)]
+
+
+def test_pairs_stated_both_ways_are_listed_in_the_order_of_their_rows():
+    pairs = [(4, 5), (2, 3), (0, 1), (1, 0), (3, 2), (5, 4)]
+    found = diagnose(relation_of(pairs, [1, 0, 1, 0, 1, 0], 6))
+    assert found.both_ways == ((0, 5), (4, 1), (2, 3))
+    assert diagnose(relation_of(pairs, [1, 0, 1, 0, 1, 0], 6), max_chains=1).both_ways == ((0, 5),)
+
+
 def test_partners_in_common_are_the_same_looked_up_in_small_chunks(monkeypatch):
     rng = np.random.default_rng(0)
     pairs = rng.integers(60, size=(600, 2))

@@ -116,8 +116,7 @@ def test_the_callers_own_arrays_stay_writeable():
     left, right = np.array([0, 1]), np.array([1, 2])
     similar, weight = np.ones(2, np.float32), np.ones(2, np.float32)
     PairRelation(left, right, similar, 3, weight)
-    for array in (left, right, similar, weight):
-        array[0] = 2
+    assert all(array.flags.writeable for array in (left, right, similar, weight))
 
 
 # from_pairs
@@ -337,13 +336,19 @@ def test_the_warning_of_contradictions_points_at_the_caller_of_from_pairs():
 
 
 def test_grades_on_one_side_of_a_half_or_on_it_contradict_nothing():
-    PairRelation([0, 0, 0, 0], [1, 1, 2, 2], [0.6, 1.0, 0.5, 1.0], n_items=3)
-    PairRelation([0, 1], [1, 0], [0.0, 0.4], n_items=2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        PairRelation([0, 0, 0, 0], [1, 1, 2, 2], [0.6, 1.0, 0.5, 1.0], n_items=3)
+        PairRelation([0, 1], [1, 0], [0.0, 0.4], n_items=2)
+    assert not caught
 
 
 def test_different_pairs_of_neighbouring_numbers_contradict_nothing():
     left, right = np.triu_indices(12, k=1)
-    PairRelation(left, right, np.arange(left.size) % 2, n_items=12)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        PairRelation(left, right, np.arange(left.size) % 2, n_items=12)
+    assert not caught
 
 
 @settings(deadline=None, max_examples=60)
@@ -445,6 +450,44 @@ def test_merge_fills_missing_weights_with_ones():
 def test_merge_warns_of_a_contradiction_between_the_two():
     with pytest.warns(RelationWarning, match=r"1 pair\(s\) .* first items 0 and 1 \(row 0\)"):
         PairRelation([0], [1], [1], 2).merge(PairRelation([1], [0], [0], 2))
+
+
+def test_merge_takes_pairs_only():
+    with pytest.raises(TypeError, match="other must be a PairRelation, got list"):
+        PairRelation([0], [1], [1], 2).merge([(0, 1)])
+
+
+# over, without
+
+
+def test_the_same_statements_over_more_items():
+    relation = PairRelation([0, 1], [1, 2], [1, 0.5], n_items=3, weight=[2, 3])
+    more = relation.over(5)
+    assert more.n_items == 5
+    assert statements(more) == statements(relation)
+    with pytest.raises(ValueError, match="n_items must be at least 3, got 2"):
+        relation.over(2)
+
+
+def test_statements_are_taken_back_whichever_item_comes_first():
+    relation = PairRelation([0, 1, 2, 0], [1, 0, 3, 2], [1, 0.9, 0, 1], 5, weight=[1, 2, 3, 4])
+    rest = relation.without([(1, 0)])
+    assert rest.n_items == 5
+    assert statements(rest) == Counter({(2, 3, 0.0, 3.0): 1, (0, 2, 1.0, 4.0): 1})
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sentence"),
+    [
+        ([(0, 1), (3, 0)], r"1 pair\(s\) cannot be taken back.* items 3 and 0 \(row 1\)"),
+        ([(0, 1), (1, 2)], "all the statements there are: nothing would remain"),
+        ([(0, 7)], r"pairs\[:, 1\] has 1 item id\(s\) outside"),
+        ([0, 1], r"pairs must have shape \(n_pairs, 2\), got \(2,\)"),
+    ],
+)
+def test_what_cannot_be_taken_back_is_named(pairs, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        PairRelation([0, 1], [1, 2], [1, 0], n_items=4).without(pairs)
 
 
 # split

@@ -111,13 +111,54 @@ def test_take_refuses_items_that_come_twice():
         relation.take([0, 1, 2, 1])
 
 
-# split
-
-
 def triplets(relation):
     """Return the relation as a multiset of (anchor, positive, negative)."""
     roles = (relation.anchor, relation.positive, relation.negative)
     return Counter(zip(*(role.tolist() for role in roles), strict=True))
+
+
+# merge, over, without
+
+
+def test_merge_keeps_the_statements_of_both_and_the_larger_number_of_items():
+    first = TripletRelation([0], [1], [2], n_items=3)
+    second = TripletRelation([0, 5], [1, 4], [2, 3], n_items=6)
+    for merged in (first.merge(second), second.merge(first)):
+        assert merged.n_items == 6
+        assert triplets(merged) == triplets(first) + triplets(second)
+    with pytest.raises(TypeError, match="other must be a TripletRelation, got list"):
+        first.merge([(0, 1, 2)])
+
+
+def test_the_same_statements_over_more_items():
+    relation = TripletRelation([0, 1], [1, 2], [2, 0], n_items=3)
+    assert relation.over(5).n_items == 5
+    assert triplets(relation.over(5)) == triplets(relation)
+    with pytest.raises(ValueError, match="n_items must be at least 3, got 2"):
+        relation.over(2)
+
+
+def test_a_triplet_is_taken_back_as_often_as_it_is_stated_and_no_other():
+    relation = TripletRelation([0, 0, 1, 0], [1, 2, 0, 1], [2, 1, 2, 2], n_items=4)
+    rest = relation.without([(0, 1, 2)])
+    assert rest.n_items == 4
+    assert triplets(rest) == Counter([(0, 2, 1), (1, 0, 2)])
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([(0, 1, 2), (0, 2, 1)], r"1 triplet\(s\) cannot be taken back.* first \(0, 2, 1\)"),
+        ([(0, 1, 2), (1, 2, 3)], "all the statements there are: nothing would remain"),
+        ([(0, 1)], r"triplets must have shape \(n_triplets, 3\), got \(1, 2\)"),
+    ],
+)
+def test_what_cannot_be_taken_back_is_named(rows, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        TripletRelation([0, 1], [1, 2], [2, 3], n_items=4).without(rows)
+
+
+# split
 
 
 def star(n_triplets):

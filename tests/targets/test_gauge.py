@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.datasets import load_digits
 
 from twofold.evaluation import pair_auroc, pair_similarity
@@ -39,12 +40,12 @@ def few():
     return pairs.take_pairs(np.random.default_rng(0).permutation(pairs.n_pairs)[:600])
 
 
-def gauge_with(*points):
-    """Return a gauge whose curve has the points (pairs, AUROC), each exact to 0.005."""
-    curve = tuple(GaugePoint(n, auroc, 0.005) for n, auroc in points)
+def gauge_with(*points, error=0.005):
+    """Return a gauge whose curve has the points (pairs, AUROC), each with that standard error."""
+    curve = tuple(GaugePoint(n, auroc, error) for n, auroc in points)
     return Gauge(
         auroc=curve[-1].auroc,
-        standard_error=0.005,
+        standard_error=error,
         n_folds=5,
         n_undecided=0,
         curve=curve,
@@ -103,6 +104,19 @@ def test_the_gauge_s_similarity_and_auroc_belong_together(many, gauge_of_many):
     np.testing.assert_allclose(gauge.similarity, expected, atol=1e-4)
     assert gauge.auroc == pytest.approx(pair_auroc(many.similar, gauge.similarity), abs=0.01)
     assert gauge.curve[-1].auroc == gauge.auroc
+
+
+def test_the_gauge_is_the_mean_over_folds_with_its_standard_error():
+    pairs = LabelRelation(CLASSES[:300]).sample_pairs(2, 2, random_state=0)
+    gauge = gauge_targets(pairs, random_state=0)
+    assert gauge.n_undecided == 0
+    aurocs = [
+        pair_auroc(pairs.similar[fold.held_out], gauge.similarity[fold.held_out])
+        for fold in split_folds(pairs, 5, np.random.default_rng(0))
+    ]
+    assert np.std(aurocs) > 0.005
+    assert gauge.auroc == pytest.approx(np.mean(aurocs))
+    assert gauge.standard_error == pytest.approx(stats.sem(aurocs))
 
 
 def test_the_curve_rises_from_an_eighth_of_the_pairs_to_all(many, gauge_of_many):
@@ -172,6 +186,12 @@ def test_a_curve_that_is_flat_or_too_far_off_says_nothing():
     assert gauge_with((100, 0.5), (200, 0.59)).n_needed is None
     assert gauge_with((100, 0.5), (200, 0.51)).n_needed is None
     assert gauge_with((100, 0.6), (200, 0.5)).n_needed is None
+
+
+def test_a_rise_within_twice_its_standard_error_or_of_next_to_nothing_is_not_continued():
+    assert gauge_with((100, 0.880), (200, 0.892)).n_needed is None  # 0.012 beside 2 · 0.0071
+    assert gauge_with((100, 0.880), (200, 0.892), error=0.001).n_needed == round(100 * 2 ** (5 / 3))
+    assert gauge_with((100, 0.890), (200, 0.899), error=0.001).n_needed is None
 
 
 def test_a_flat_curve_has_levelled_off_only_above_chance():

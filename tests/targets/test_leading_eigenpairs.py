@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import target_oracles as oracle
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from twofold.relations import LabelRelation
-from twofold.targets import _label_matrix, solve_targets
+from twofold.targets import _label_matrix, _leading_eigenpairs, solve_targets
 from twofold.targets._label_matrix import LabelMatrix
 from twofold.targets._leading_eigenpairs import DENSE_SIZE, leading_eigenpairs
 
@@ -131,6 +132,25 @@ def test_targets_of_many_label_vectors_are_the_dense_solutions(grade):
     n_items = counts.sum()
     expected_loss = 0.5 * (weights * errors**2).sum() / (n_items * (n_items - 1))
     assert solution.loss == pytest.approx(expected_loss, rel=1e-3)
+
+
+def test_restarts_find_what_one_short_run_does_not(monkeypatch):
+    labels, counts = distinct_vectors(600, 18, seed=9)
+    matrix = relation_matrix(labels, counts, "jaccard")
+    expected = np.linalg.eigvalsh(dense_relation(labels, counts, "jaccard"))[::-1][:20]
+    monkeypatch.setattr(_leading_eigenpairs, "MAX_BLOCKS", 2)
+    np.testing.assert_allclose(leading_eigenpairs(matrix, 20)[0], expected, rtol=1e-3)
+    monkeypatch.setattr(_leading_eigenpairs, "MAX_RESTARTS", 1)
+    with pytest.warns(ConvergenceWarning, match="only good to .* after 1 restarts"):
+        leading_eigenpairs(matrix, 20)
+
+
+def test_few_label_vectors_of_low_rank_have_zero_columns_after_it():
+    # Every item has its group's label and one of its own: 40 label vectors, rank 5.
+    labels = np.hstack([np.eye(5)[np.arange(40) % 5], np.eye(40)])
+    points = solve_targets(LabelRelation(labels), 16, loss="dot").points
+    assert points[:, :5].any(axis=0).all()
+    assert not points[:, 5:].any()
 
 
 def test_many_label_vectors_of_low_rank_have_zero_columns_after_it():

@@ -148,3 +148,12 @@ def test_the_contrastive_slope_pulls_the_alike_and_pushes_the_others(measure):
 def test_the_dot_slope_raises_the_products_of_the_alike_and_lowers_the_others():
     assert DotLoss().slope(np.array([0.5]), 1.0) < 0
     assert DotLoss().slope(np.array([0.5]), 0.0) > 0
+
+
+@pytest.mark.parametrize("loss", [*PAIR_LOSSES, TripletLoss(0.3)], ids=repr)
+def test_the_loss_at_zero_is_the_objective_there_by_weight(loss):
+    rng = np.random.default_rng(0)
+    relation = some_triplets(rng) if isinstance(loss, TripletLoss) else weighted_pairs(rng)
+    problem = Problem(relation, loss)
+    expected = oracle.objective(problem, np.zeros((7, 3)))
+    assert problem.loss_at_zero == pytest.approx(expected, rel=1e-5)

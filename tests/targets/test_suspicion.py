@@ -93,6 +93,14 @@ def test_equal_similarities_say_nothing():
     np.testing.assert_allclose(found, 0.5)
 
 
+def test_grades_of_just_one_half_are_no_example_of_either_kind():
+    similar, similarity = [1, 1, 1, 0, 0, 0], [3.0, 2.0, 0.5, 1.0, 0.0, -1.0]
+    alone = suspicion(path(similar), similarity)
+    # The same similarities once more, so that their mean and spread stay what they are.
+    with_halves = suspicion(path(similar + [0.5] * 6), similarity * 2)
+    np.testing.assert_allclose(with_halves[:6], alone, atol=1e-4)
+
+
 def test_a_grade_is_less_suspicious_than_a_certain_statement():
     relation = path([1] * 10 + [0] * 10 + [1, 0.6, 0.5])
     found = suspicion(relation, [1] * 10 + [-1] * 13)

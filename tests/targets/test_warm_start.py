@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import target_oracles as oracle
 
 from twofold.evaluation import pair_auroc, pair_similarity
 from twofold.relations import LabelRelation, PairRelation
@@ -48,6 +49,17 @@ def test_the_start_orders_held_out_pairs(relations):
     cold = dot_auroc(held_out, random_points(3000, 16, np.random.default_rng(0)))
     assert warm > 0.75
     assert abs(cold - 0.5) < 0.05
+
+
+@pytest.mark.parametrize("loss", [ContrastiveLoss(2.0), DotLoss()], ids=repr)
+def test_the_start_is_what_the_dense_product_spreads_and_a_little_noise(loss):
+    relation = LabelRelation(np.arange(60) % 4).sample_pairs(3, 3, random_state=0)
+    points = random_points(60, 5, np.random.default_rng(0))
+    degree = 2 * relation.n_pairs / 60
+    spread = oracle.spread(relation, points, 2, (degree - 1) / degree**2)  # 2 = ⌊ln(60) / 2⌋
+    rest = started(relation, loss, dim=5) - 1e-3 * loss.length * points
+    cosine = (rest * spread).sum() / (np.linalg.norm(rest) * np.linalg.norm(spread))
+    assert cosine == pytest.approx(1, abs=1e-5)
 
 
 def test_solving_from_it_orders_held_out_pairs_far_above_a_random_start(relations):

@@ -70,7 +70,7 @@ def scale_to_square(image: Image.Image, side: int) -> Image.Image:
 def scale_shorter_side(image: Image.Image, side: int) -> Image.Image:
     """Scale the shorter side to `side`, the other in proportion."""
     scale = side / min(image.size)
-    width, height = (max(side, round(scale * length)) for length in image.size)
+    width, height = (round(scale * length) for length in image.size)
     return image.resize((width, height), Image.Resampling.BICUBIC)
 
 

@@ -166,7 +166,6 @@ def _draw_for_pattern(pattern: Any, index: Any, n_similar: Any, seed: Any, partn
     indptr, indices, of_item, starts, order, label_start, _ = index
     n_patterns = starts.size - 1
     n_dissimilar = partners.shape[1] - n_similar
-    is_empty = indptr[pattern] == indptr[pattern + 1]
     has_similar = False
     for p in range(indptr[pattern], indptr[pattern + 1]):
         if label_start[indices[p] + 1] - label_start[indices[p]] > 1:
@@ -192,8 +191,8 @@ def _draw_for_pattern(pattern: Any, index: Any, n_similar: Any, seed: Any, partn
                 if tries_left < 0:
                     until = np.empty(n_patterns, np.int64)
                     n_candidates = _list_disjoint(pattern, indptr, indices, starts, until)
-        # An item without labels is disjoint from itself, but no partner of itself.
-        while k < n_similar + n_dissimilar and n_candidates > (1 if is_empty else 0):
+        # An item without labels is among its own candidates, beside at least one other.
+        while k < n_similar + n_dissimilar and n_candidates > 0:
             state, bits = _next(state)
             rank = _below(bits, n_candidates)
             owner = np.searchsorted(until, rank, side="right")

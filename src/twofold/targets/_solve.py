@@ -125,7 +125,7 @@ def solve_targets(
     rng = as_generator(random_state)
     if isinstance(relation, LabelRelation):
         relation = relation.sample_pairs(random_state=rng)
-    problem = Problem(relation, objective, drawn_to, 0.0 if drawn_to is None else prior_weight)
+    problem = Problem(relation, objective, drawn_to, prior_weight)
     return minimise(problem, dim, first, device, rng, budget, began)
 
 
