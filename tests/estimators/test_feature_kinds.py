@@ -23,19 +23,12 @@ from twofold import Network, load
 
 X, Y = three_blobs()
 LOUD, LOUD_Y = beside_loud_noise()
+PAIRS = pairs_within(LOUD_Y)
 PATHS = {
     "labels": (X, {}, {"y": Y}),
-    "statements": (LOUD, {"feedback": 0}, {"relation": pairs_within(LOUD_Y)}),
-    "feedback": (
-        LOUD,
-        {"validation_fraction": 0, "embedder": "auto"},
-        {"relation": pairs_within(LOUD_Y)},
-    ),
-    "feedback and a network": (
-        LOUD,
-        {"validation_fraction": 0},
-        {"relation": pairs_within(LOUD_Y)},
-    ),
+    "statements": (LOUD, {"feedback": 0}, {"relation": PAIRS}),
+    "feedback": (LOUD, {"validation_fraction": 0, "embedder": "auto"}, {"relation": PAIRS}),
+    "feedback and a network": (LOUD, {"validation_fraction": 0}, {"relation": PAIRS}),
 }
 EVERY_PATH = pytest.mark.parametrize("path", PATHS)
 
@@ -107,17 +100,6 @@ def test_images_of_bytes_of_floats_and_of_a_file_give_the_same(tmp_path):
         np.testing.assert_allclose(found, of_bytes, atol=1e-3)
 
 
-def test_images_are_learnt_from_by_feedback_and_returned_flat():
-    images = (40 * LOUD + 120).clip(0, 255).astype(np.uint8).reshape(60, 1, 1, 5)
-    relation = pairs_within(LOUD_Y)
-    learner = quick_learner(embedder="auto").fit(images, relation=relation)
-    flat = quick_learner(embedder="auto").fit(images.reshape(60, 5), relation=relation)
-    assert learner.selection_.candidate == "ridge map"
-    np.testing.assert_allclose(
-        learner.transform(images), flat.transform(images.reshape(60, 5)), atol=1e-4
-    )
-
-
 @pytest.mark.parametrize("path", ["labels", "feedback and a network"])
 @pytest.mark.parametrize("augment", [None, "flips"])
 def test_images_are_mirrored_in_training_if_asked(path, augment):
@@ -130,17 +112,12 @@ def test_images_are_mirrored_in_training_if_asked(path, augment):
     assert bool(torch.cat(SHOWN)[..., 0].any()) == (augment == "flips")
 
 
-def test_a_dataset_makes_a_learner_forget_the_features_it_knew():
+def test_a_dataset_makes_a_learner_forget_the_table_it_knew_and_is_loaded_again(tmp_path):
     learner = quick_learner().fit(pd.DataFrame(X, columns=list("abcde")), Y)
     learner.fit(Rows(X[:, :3]), Y)
-    assert learner.transform(X[:, :3]).shape == (60, 4)
     assert not hasattr(learner, "feature_names_in_")
-
-
-def test_what_was_learnt_from_a_dataset_is_loaded_again_and_embeds_an_array(tmp_path):
-    learner = quick_learner().fit(Rows(X), Y)
     again = load(learner.save(tmp_path / "model"), device="cpu")
-    np.testing.assert_allclose(again.transform(X), learner.transform(Rows(X)), atol=1e-4)
+    np.testing.assert_allclose(again.transform(X[:, :3]), learner.transform(X[:, :3]), atol=1e-4)
 
 
 def test_a_users_network_is_copied_and_keeps_its_weights():

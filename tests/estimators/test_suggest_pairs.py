@@ -51,24 +51,17 @@ def learner() -> MetricLearner:
     return fitted()
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_nothing_is_asked_twice_and_nobody_about_himself(learner, seed):
-    suggested = learner.suggest_pairs(30, random_state=seed)
-    assert isinstance(suggested, Suggestions)
-    assert len(suggested) == len(suggested.right) == len(suggested.probability) == 30
-    asked = keys(suggested.left, suggested.right)
-    assert len(asked) == 30
-    assert not asked & STATED
-    assert np.unique([suggested.left, suggested.right]).size == 60
-
-
-def test_half_are_likely_alike_and_more_are_than_at_random(learner):
+def test_nothing_is_asked_twice_half_are_likely_alike_and_more_are_than_at_random(learner):
     suggested = learner.suggest_pairs(24, random_state=0)
-    likely = suggested.probability >= 0.5
-    assert likely.sum() == 12
+    assert isinstance(suggested, Suggestions)
+    assert len(suggested) == len(suggested.right) == len(suggested.probability) == 24
+    asked = keys(suggested.left, suggested.right)
+    assert len(asked) == 24
+    assert not asked & STATED
+    assert np.unique([suggested.left, suggested.right]).size == 48
+    assert (suggested.probability >= 0.5).sum() == 12
     assert (np.diff(suggested.probability) <= 0).all()
-    is_alike = Y[suggested.left] == Y[suggested.right]
-    assert is_alike.mean() > 0.5  # of all pairs a third are
+    assert (Y[suggested.left] == Y[suggested.right]).mean() > 0.5  # of all pairs a third are
 
 
 def test_probabilities_are_about_as_often_right_as_they_say():
@@ -98,13 +91,6 @@ def test_stated_candidates_are_left_out_in_either_order_and_that_is_said(learner
     assert keys(suggested.left, suggested.right) == {frozenset(new)}
     with pytest.warns(RelationWarning, match="Only 0 of the 5 pairs"):
         assert len(learner.suggest_pairs(5, candidates=stated, random_state=0)) == 0
-
-
-def test_all_that_is_left_is_asked_with_a_warning(learner):
-    n_left = 90 * 89 // 2 - len(STATED)
-    with pytest.warns(RelationWarning, match=f"Only {n_left} of the 5000 pairs"):
-        suggested = learner.suggest_pairs(5000, random_state=0)
-    assert len(keys(suggested.left, suggested.right)) == n_left
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, pd.DataFrame])
@@ -148,17 +134,15 @@ def test_what_was_answered_in_an_update_is_not_asked_again_and_new_items_are_ask
 @pytest.mark.parametrize(
     ("rows", "given", "metric"),
     [
-        (X, {"embedder": Ridge()}, "euclidean"),
         (pd.DataFrame(X, columns=list("abcde")), {"embedder": Ridge()}, "euclidean"),
         (X, {"embedder": Network(max_epochs=2), "validation_fraction": 0}, "euclidean"),
         (X, {"embedder": Network(max_epochs=2), "feedback": 0, "n_components": 4}, "dot"),
-        (X, {"embedder": Ridge(), "feedback": 0, "n_components": 4}, "dot"),
         (X, {"targets": Targets("dot"), "validation_fraction": 0}, "dot"),
         (sparse.csr_matrix(X), {}, "euclidean"),
         (Rows(X), {}, "euclidean"),
         (three_blobs(90)[0], {}, "euclidean"),
     ],
-    ids=["ridge", "table", "network", "once", "once, ridge", "dot", "csr", "dataset", "features"],
+    ids=["table", "network", "once", "dot", "csr", "dataset", "features"],
 )
 def test_any_learner_of_pairs_can_ask(rows, given, metric):
     learner = fitted(rows, **given)
@@ -171,24 +155,6 @@ def test_any_learner_of_pairs_can_ask(rows, given, metric):
 def test_one_alike_pair_is_enough_to_go_on_from():
     relation = PairRelation(np.arange(12), np.arange(12, 24), np.arange(12) == 0, 90)
     assert len(fitted(relation=relation).suggest_pairs(6, random_state=0)) == 6
-
-
-def test_embeddings_that_tell_nothing_give_every_pair_the_usual_chance():
-    y = np.random.default_rng(1).permutation(Y)
-    relation = pairs_within(y, 200)
-    learner = fitted(np.ones((90, 2)), relation)
-    candidates = np.column_stack([np.arange(40), np.arange(50, 90)])
-    with pytest.warns(RelationWarning, match="Only 0 of"):  # all items are one
-        learner.suggest_pairs(5, candidates=candidates, random_state=0)
-    scattered = np.random.default_rng(0).normal(size=(90, 1))
-    contrary = PairRelation(relation.left, relation.right, far_apart(scattered, relation), 90)
-    suggested = fitted(scattered, contrary, feedback=1).suggest_pairs(5, random_state=0)
-    assert np.ptp(suggested.probability) < 0.2
-
-
-def far_apart(points, relation):
-    gaps = np.abs(points[relation.left] - points[relation.right])[:, 0]
-    return gaps > np.median(gaps)
 
 
 @pytest.mark.parametrize(
