@@ -23,7 +23,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 def test_the_figures_in_the_code_s_comments_are_what_comes_out(names: dict[str, object]) -> None:
     assert names["points"].shape == (450, 16)
     assert names["auroc"] == pytest.approx(0.999, abs=0.001)
-    assert names["found"].true_negative_rate >= 0.99
+    assert names["reached"].true_negative_rate >= 0.99
     assert names["same"].shape == (5,)
 
 
@@ -34,4 +34,6 @@ def test_the_pairs_of_the_readme_say_what_the_classes_say(names: dict[str, objec
 
 
 def test_the_saved_model_gives_the_same_points(names: dict[str, object]) -> None:
-    np.testing.assert_array_equal(names["again"].transform(names["X_test"]), names["points"])
+    models = [names[name] for name in ("again", "from_pairs")]
+    again, saved = (model.transform(names["X_test"]) for model in models)
+    np.testing.assert_allclose(again, saved, rtol=1e-4, atol=1e-5)

@@ -64,9 +64,9 @@ class MetricLearner(EmbeddingLearner):
         relation that is not transitive (see `gauge_targets`), and none for labels and for the
         paper's targets.
     validation_fraction : float or "auto"
-        With feedback, the share of the statements that is held out to select what is returned;
-        "auto" is 0.2. With 0 nothing is compared: the embedder, or a ridge map in the leading
-        directions, is returned. Without feedback, the share of the items that a network's best
+        With feedback, the share of the items that is held out, with the statements about them, to
+        select what is returned; "auto" is 0.2. With 0 nothing is compared: the embedder, or a
+        ridge map, is returned. Without feedback, the share of the items that a network's best
         epoch is chosen on; "auto" is 0, which keeps the last.
     device : {"auto", "cpu", "cuda", "cuda:N"}
         Where both phases run.

@@ -34,7 +34,7 @@ PlannedRegression = Regression | Literal["likelihood if shared"]
 N_COMPONENTS, MOST_COMPONENTS = 16, 256
 GAUGING_SEED = 0
 VALIDATION_FRACTION = 0.2
-"""Of the statements, with feedback."""
+"""Of the items, with feedback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Plan:
     regression : {"squared", "likelihood", "likelihood if shared"}
         How a network learns targets; the last is squared error unless items share targets.
     validation_fraction : float
-        Share of the items, or with feedback of the statements, that is held out.
+        Share of the items that is held out.
     device : str
         Where both phases run.
     """

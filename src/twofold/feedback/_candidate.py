@@ -241,12 +241,12 @@ class EmbedderCandidate:
         solver = problem.target_solver(self.guide.space.points)
         assert guide.points is not None
         targets = solver.near(guide.points, problem.rng)
-        standardised, mean, scale = standardise_targets(targets)
+        standardised, mean, scale = standardise_targets(problem.regressed(targets))
         solved = time.perf_counter()
         fitted = fit_embedder(
             self.embedder,
             problem.X,
-            problem.regressed(standardised),
+            standardised,
             problem.rng,
             items=problem.regressed(problem.items),
             output_scale=OutputScale(mean, scale),

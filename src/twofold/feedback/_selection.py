@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -102,14 +103,16 @@ def select_candidate(
     n_rounds : int, optional
         Of ridge maps, at most.
     validation_fraction : float
-        Share of the statements that one fold holds out, at most; with 0 nothing is compared, and
-        the user's embedder, or a ridge map in the leading directions, is fitted.
+        Share of the items that one fold holds out; with 0 nothing is compared, and the user's
+        embedder, or a ridge map, is fitted.
     embedder : TrainingConfig or scikit-learn regressor, optional
         The user's own, a candidate beside ridge maps.
     """
+    began = time.perf_counter()
     reference = _reference(problem)
     race = Race(problem, reference, validation_fraction)
     maps = _ridge_maps(problem, reference, n_components, n_rounds or N_ROUNDS)
+    race.seconds["regression"] += time.perf_counter() - began
     if not validation_fraction:
         guide = maps[0]
         own = guide if embedder is None else EmbedderCandidate(embedder, guide)

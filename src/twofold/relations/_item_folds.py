@@ -44,7 +44,7 @@ def hold_out_items(
     rng : Generator
         Draws what is held out, of pairs both kinds in turn.
     most : int, optional
-        Pairs of the rarer kind, or triplets, that are held out at most.
+        About how many pairs of the rarer kind, or triplets, are held out at most.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def hold_out_items(
     """
     ends = _ends(statements)
     n_held_out = round(_bounded(share, statements, most) * len(ends))
-    order = _in_turn(statements, rng)
+    order = _in_turn(statements, share, rng)
     # When each item, and with it each statement, is drawn in: statements are drawn one by one, and
     # bring with them all that are about items drawn so far.
     since = np.full(statements.n_items, len(order))
@@ -100,14 +100,16 @@ def _fold(
     return ItemFold(kept, held_out, known) if can_be_scored else None
 
 
-def _in_turn(statements: Statements, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return statements in random order, of pairs both kinds in turn as long as there are both."""
+def _in_turn(statements: Statements, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return statements in random order: of pairs both kinds in turn, a share of each kind first."""
     order = rng.permutation(len(statements))
     if isinstance(statements, TripletRelation):
         return order
     alike = statements.similar[order] > 0.5
     place = np.where(alike, np.cumsum(alike), np.cumsum(~alike))
-    return order[np.argsort(place, kind="stable")]
+    n_kind = np.where(alike, alike.sum(), (~alike).sum())
+    # More than its share of a rare kind would leave too little of it to learn from.
+    return order[np.lexsort((place, place > np.ceil(share * n_kind)))]
 
 
 def _ends(statements: Statements) -> NDArray[np.int64]:
