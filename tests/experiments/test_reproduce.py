@@ -27,7 +27,7 @@ from twofold.experiments import _sets as sets_module
 from twofold.experiments._records import validate_record
 from twofold.experiments._sets import open_set
 
-N_FEW = 200
+N_FEW = 300
 
 
 class BreakOffError(Exception):
