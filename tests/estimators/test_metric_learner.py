@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,12 +23,11 @@ from twofold import (
     MetricLearner,
     Network,
     PairRelation,
-    RelationWarning,
     Targets,
     TripletRelation,
     solve_targets,
 )
-from twofold.evaluation import knn_accuracy, pair_auroc
+from twofold.evaluation import pair_auroc
 
 X, Y = three_blobs()
 LOUD, LOUD_Y = beside_loud_noise()
@@ -51,40 +48,31 @@ def labels_of_two_kinds() -> np.ndarray:
 # ---- what is learnt from labels ----
 
 
-@pytest.mark.parametrize("targets", ["auto", "fml-c", "fml-dp"])
 @pytest.mark.parametrize(
-    "embedder", [Network(max_epochs=8), Network("mnist", max_epochs=8), Ridge()]
+    ("targets", "embedder"),
+    [
+        ("auto", Network(max_epochs=8)),
+        ("fml-c", Network("mnist", max_epochs=8)),
+        ("fml-dp", Ridge()),
+    ],
 )
 def test_digits_that_were_not_seen_are_told_apart(targets, embedder):
     images, y = load_digits(return_X_y=True)
-    learner = MetricLearner(targets=targets, embedder=embedder, random_state=0, device="cpu")
+    learner = quick_learner(n_components="auto", targets=targets, embedder=embedder)
     learner.fit(images[:300], y[:300])
     assert learner.score(images[-200:], y[-200:]) > 0.83
-
-
-def test_the_defaults_put_digits_beside_their_like():
-    images, y = load_digits(return_X_y=True)
-    learner = MetricLearner(random_state=0).fit(images[:500], y[:500])
-    train, test = learner.transform(images[:500]), learner.transform(images[-200:])
-    # The last digits are by other hands; chance is 0.1.
-    assert knn_accuracy(train, y[:500], test, y[-200:], k=5) > 0.85
 
 
 @pytest.mark.parametrize("loss", ["dot", "contrastive"])
 def test_the_embedding_is_in_the_targets_own_coordinates(loss):
     learner = memory(targets=Targets(loss)).fit(X, Y)
     np.testing.assert_allclose(learner.transform(X), learner.targets_, atol=1e-6)
+    solution = solve_targets(LabelRelation(Y), 4, loss=loss, device="cpu", random_state=0)
+    np.testing.assert_allclose(learner.targets_, solution.points, atol=1e-5)
+    np.testing.assert_allclose(learner.solve_targets(Y).points, solution.points, atol=1e-5)
     relation = PairRelation([0, 1], [1, 2], [1, 0], 60)  # far from the origin
     learner = memory(n_components=1, feedback=0).fit(X, relation=relation)
     np.testing.assert_allclose(learner.transform(X[:3]), learner.targets_[:3], atol=1e-6)
-
-
-def test_targets_are_those_of_phase_1():
-    learner = memory().fit(X, Y)
-    solution = solve_targets(LabelRelation(Y), 4, loss="dot")
-    np.testing.assert_allclose(learner.targets_, solution.points, atol=1e-6)
-    np.testing.assert_allclose(learner.solve_targets(Y).points, solution.points, atol=1e-6)
-    assert learner.targets_.dtype == np.float32
 
 
 @pytest.mark.parametrize(
@@ -105,66 +93,14 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not(parameters, giv
     assert learnt(3) != learnt(4)
 
 
-def test_a_generator_goes_on_from_fit_to_fit():
-    learner = quick_learner(random_state=np.random.default_rng(0))
-    first = learner.fit(X, Y).transform(X)
-    assert not np.array_equal(learner.fit(X, Y).transform(X), first)
-
-
-@pytest.mark.parametrize(
-    ("embedder", "names"),
-    [
-        (Network(max_epochs=2), {"targets", "regression", "validation", "best_epoch"}),
-        (Ridge(), {"targets"}),
-    ],
-)
-def test_what_was_learnt_is_told(embedder, names):
-    learner = quick_learner(embedder=embedder).fit(X, Y)
-    assert (learner.n_components_, learner.n_features_in_) == (4, 5)
-    assert set(learner.history_) == names
-    assert set(learner.timing_) == {"targets", "regression"}
-    assert min(learner.timing_.values()) > 0
-    assert learner.selection_ is None
-    assert learner.history_["targets"]
-
-
-# ---- components ----
-
-
-@pytest.mark.parametrize(
-    ("targets", "given", "expected"),
-    [
-        ("auto", {"y": np.arange(60) % 3}, 16),
-        ("auto", {"y": np.arange(60) % 20}, 20),
-        ("auto", {"y": np.eye(40, dtype=int)[np.arange(60) % 18]}, 18),
-        ("fml-c", {"y": np.arange(60) % 20}, 16),
-        ("auto", {"y": np.tile(np.tri(20, dtype=int), (3, 1))[:, 1:]}, 16),
-        ("fml-dp", {"relation": PAIRS}, 16),
-    ],
-    ids=["few classes", "many", "classes that occur", "distances", "several labels", "pairs"],
-)
-@pytest.mark.filterwarnings("ignore:3 of 60 rows have no label")
-def test_more_classes_than_sixteen_take_as_many_components(targets, given, expected):
-    learner = MetricLearner(targets=targets, embedder=Ridge(), random_state=0).fit(LOUD, **given)
-    assert learner.transform(LOUD).shape == (60, expected)
-    assert learner.n_components_ == expected
-
-
-def test_the_components_are_bounded():
-    y = np.arange(600) % 300
-    features = np.random.default_rng(0).normal(size=(600, 3))
-    assert MetricLearner(embedder=Ridge(), random_state=0).fit(features, y).n_components_ == 256
-
-
 @pytest.mark.parametrize(
     ("n_features", "n_components", "expected"),
     [(5, "auto", 5), (64, "auto", 32), (5, 3, 3), (5, 9, 9), (64, 40, 40)],
 )
-@pytest.mark.parametrize("embedder", ["auto", Ridge()])
-def test_feedback_learns_in_the_leading_directions(n_features, n_components, expected, embedder):
+def test_feedback_learns_in_the_leading_directions(n_features, n_components, expected):
     quiet = np.random.default_rng(0).normal(size=(60, n_features - 5)) / 99
     features = np.column_stack([LOUD, quiet])
-    learner = quick_learner(n_components=n_components, embedder=embedder, feedback=2)
+    learner = quick_learner(n_components=n_components, embedder="auto", feedback=2)
     learner.set_params(validation_fraction=0).fit(features, relation=PAIRS)
     assert learner.transform(features).shape == learner.targets_.shape == (60, expected)
     assert learner.selection_.n_directions == learner.n_components_ == expected
@@ -203,21 +139,16 @@ def test_rows_of_unknown_class_have_no_target_and_no_influence(kind):
     np.testing.assert_allclose(learner.transform(X), subset.transform(X), atol=1e-6)
 
 
-def test_rows_of_unknown_class_do_not_train_the_network():
-    unknown = np.arange(60) % 4 == 0
+def test_rows_of_unknown_class_do_not_train_a_network_nor_have_a_target_with_feedback():
+    y = np.where(np.arange(60) % 4 == 0, -1, Y)
     moved = X.copy()
-    moved[unknown] = moved[unknown][::-1]  # the same values in all, so that scaling is the same
-    y = np.where(unknown, -1, Y)
-    found, again = (quick_learner().fit(features, y).transform(X) for features in (X, moved))
-    np.testing.assert_allclose(found, again, atol=1e-5)
-
-
-def test_rows_of_unknown_class_have_no_target_with_feedback_either():
-    y = np.where(np.arange(60) < 10, -1, LOUD_Y)
-    learner = quick_learner(embedder="auto", feedback=2).fit(LOUD, y)
-    assert learner.selection_ is not None
-    assert np.isnan(learner.targets_[:10]).all()
-    assert np.isfinite(learner.targets_[10:]).all()
+    moved[::4] = moved[::4][::-1]  # the same values in all, so that scaling is the same
+    points, again = (quick_learner().fit(features, y).transform(X) for features in (X, moved))
+    np.testing.assert_allclose(points, again, atol=1e-5)
+    y = np.where(np.arange(60) % 4 == 0, -1, LOUD_Y)
+    learner = quick_learner(embedder="auto", feedback=2, validation_fraction=0).fit(LOUD, y)
+    assert np.isnan(learner.targets_[::4]).all()
+    assert np.isfinite(learner.targets_[1::4]).all()
 
 
 def test_indicators_may_be_dense_sparse_or_a_table():
@@ -235,35 +166,6 @@ def test_indicators_may_be_dense_sparse_or_a_table():
     np.testing.assert_allclose(one_hot @ one_hot.T, Y[:, None] == Y, atol=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore:1 of 60 items have no similar partner")
-def test_a_row_that_sampling_gave_no_pair_has_no_target():
-    y = np.append(Y[:-1], 99)
-    learner = memory(targets=Targets("dot", pairs="sampled", n_dissimilar=0)).fit(X, y)
-    assert np.isnan(learner.targets_[-1]).all()
-
-
-@pytest.mark.parametrize(
-    ("loss", "pairs", "expected"),
-    [
-        ("likelihood", "all", True),
-        ("auto", "all", True),
-        ("auto", "sampled", False),
-        ("squared", "all", False),
-    ],
-)
-def test_the_likelihood_of_targets_gives_points_between_them(loss, pairs, expected):
-    network = Network(max_epochs=2, loss=loss)
-    learner = quick_learner(n_components=3, embedder=network, targets=Targets(pairs=pairs))
-    points = learner.fit(X, Y).transform(X * 3)
-    # An expected target is a mixture of the three; of one-hot targets up to a rotation.
-    values = np.unique(np.round(learner.targets_, 4), axis=0)
-    is_mixture = False
-    if len(values) == 3:
-        shares = np.linalg.solve(values.T.astype(np.float64), points.T)
-        is_mixture = bool((shares > -1e-3).all() and np.allclose(shares.sum(axis=0), 1, atol=1e-3))
-    assert is_mixture is expected
-
-
 # ---- statements ----
 
 
@@ -278,8 +180,6 @@ def test_statements_are_learnt_from(loss, feedback, kind):
     assert learner.metric_ == ("dot" if by_dot and kind == "pairs" else "euclidean")
     assert (learner.selection_ is not None) == (feedback == "auto")
     assert learner.score(OTHER, OTHER_Y) > 0.9
-    gaps = np.linalg.norm(OTHER[:30] - OTHER[30:], axis=1)
-    assert pair_auroc(OTHER_Y[:30] == OTHER_Y[30:], -gaps) < 0.75  # the features tell little
 
 
 @pytest.mark.parametrize(
@@ -288,17 +188,14 @@ def test_statements_are_learnt_from(loss, feedback, kind):
         ("auto", "ridge map"),
         (DummyRegressor(), "ridge map"),
         (Ridge(), "regressor"),
-        (KNeighborsRegressor(3), None),
         (Network(max_epochs=15), "network"),
-        (Network("mnist", max_epochs=15), None),
     ],
-    ids=["auto", "dummy", "ridge", "neighbours", "mlp", "mnist"],
+    ids=["auto", "dummy", "ridge", "mlp"],
 )
 def test_what_is_brought_is_taken_if_it_is_as_good(embedder, candidate):
     learner = quick_learner(n_components="auto", embedder=embedder).fit(LOUD, relation=PAIRS)
     selection = learner.selection_
-    if candidate is not None:
-        assert selection.candidate == candidate
+    assert selection.candidate == candidate
     assert learner.score(OTHER, OTHER_Y) > 0.95
     assert selection.expected["new items"] > selection.reference
     assert set(selection.expected) == {"new items", "known items"}
@@ -309,67 +206,27 @@ def test_what_is_brought_is_taken_if_it_is_as_good(embedder, candidate):
 
 def test_feedback_learns_more_from_few_pairs_than_two_phases_alone():
     few = pairs_within(LOUD_Y, 90)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RelationWarning)
-        scores = [
-            quick_learner(embedder="auto" if feedback else Ridge(), feedback=feedback)
-            .fit(LOUD, relation=few)
-            .score(OTHER, OTHER_Y)
-            for feedback in (10, 0)
-        ]
-    assert scores[0] > scores[1]
-
-
-def test_labels_are_learnt_by_feedback_only_if_it_is_asked_for():
-    asked = quick_learner(embedder="auto", feedback=5).fit(LOUD, LOUD_Y)
-    assert asked.selection_.candidate == "ridge map"
-    assert asked.score(OTHER, OTHER_Y) > 0.9
-
-
-def test_a_label_relation_is_the_same_as_labels():
-    found = memory().fit(X, relation=LabelRelation(Y)).transform(X)
-    np.testing.assert_array_equal(found, memory().fit(X, Y).transform(X))
-
-
-@pytest.mark.parametrize("feedback", [2, 0])
-def test_weights_are_heard(feedback):
-    left, right = np.flatnonzero(LOUD_Y == 0)[:2]
-    gaps = []
-    for weight in (1e-3, 1e3):
-        extra = PairRelation([left], [right], [0], 60, [weight])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RelationWarning)  # both may be stated
-            relation = PAIRS.merge(extra)
-        learner = quick_learner(targets=Targets("contrastive"), feedback=feedback)
-        learner.set_params(embedder=Ridge(), validation_fraction=0).fit(LOUD, relation=relation)
-        gaps.append(np.linalg.norm(learner.targets_[left] - learner.targets_[right]))
-    assert gaps[0] < gaps[1]
+    by_feedback = quick_learner(embedder="auto", feedback=10).fit(LOUD, relation=few)
+    alone = quick_learner(embedder=Ridge(), feedback=0).fit(LOUD, relation=few)
+    assert by_feedback.score(OTHER, OTHER_Y) > alone.score(OTHER, OTHER_Y)
 
 
 @pytest.mark.parametrize("kind", ["pairs", "triplets"])
 @pytest.mark.parametrize("feedback", [2, 0])
-def test_rows_in_no_statement_have_no_target_and_an_embedding(kind, feedback):
-    relation = pairs_within(LOUD_Y[:40], 200, n_items=60)
-    if kind == "triplets":
-        some = triplets_within(LOUD_Y[:40])
-        relation = TripletRelation(some.anchor, some.positive, some.negative, 60)
-    learner = quick_learner(embedder=Ridge(), feedback=feedback, validation_fraction=0)
-    learner.fit(LOUD, relation=relation)
+def test_rows_in_no_statement_have_no_target_and_without_feedback_no_influence(kind, feedback):
+    relation = pairs_within(LOUD_Y[:40]) if kind == "pairs" else triplets_within(LOUD_Y[:40])
+    wild = np.concatenate([LOUD[:40], np.full((20, 5), 1e6, dtype=np.float32)])
+    learner, other = (
+        quick_learner(embedder=Ridge(), feedback=feedback, validation_fraction=0).fit(
+            features, relation=relation.over(60)
+        )
+        for features in (LOUD, wild)
+    )
     assert np.isnan(learner.targets_[40:]).all()
     assert np.isfinite(learner.targets_[:40]).all()
     assert np.isfinite(learner.transform(LOUD)).all()
-
-
-@pytest.mark.parametrize("embedder", [KNeighborsRegressor(1), Ridge()])
-def test_rows_in_no_pair_have_no_influence_without_feedback(embedder):
-    relation = pairs_within(Y[:40], n_items=60)
-    wild = X.copy()
-    wild[40:] = 1e6
-    found, again = (
-        quick_learner(embedder=embedder, feedback=0).fit(features, relation=relation).transform(X)
-        for features in (X, wild)
-    )
-    np.testing.assert_allclose(found, again, atol=1e-5)
+    if not feedback:
+        np.testing.assert_allclose(learner.transform(LOUD), other.transform(LOUD), atol=1e-5)
 
 
 # ---- pairs of new rows, and scores ----
@@ -436,5 +293,4 @@ def test_the_score_of_triplets_is_the_share_in_the_right_order():
 
 def test_a_better_embedding_scores_better():
     assert memory().fit(X, Y).score(X, Y) == 1
-    shuffled = memory().fit(X, np.random.default_rng(0).permutation(Y))
-    assert shuffled.score(X, Y) < 0.7
+    assert memory().fit(X, np.random.default_rng(0).permutation(Y)).score(X, Y) < 0.7

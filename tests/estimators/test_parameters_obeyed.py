@@ -205,13 +205,21 @@ def test_the_grade_of_several_labels_decides_the_targets(parameters, loss, grade
     [
         ({"y": Y}, (16, "dot", "dot", False, 0.0, "likelihood if shared")),
         ({"y": np.arange(60) % 20}, (20, "dot", "dot", False, 0.0, "likelihood if shared")),
+        (
+            {"y": np.eye(40)[np.arange(60) % 18]},
+            (18, "dot", "dot", False, 0.0, "likelihood if shared"),
+        ),
+        ({"y": np.tri(60, 20)}, (16, "dot", "dot", False, 0.0, "squared")),
         ({"relation": PAIRS}, (None, "contrastive", "euclidean", True, 0.2, "squared")),
         ({"relation": TRIPLETS}, (None, "contrastive", "euclidean", True, 0.2, "squared")),
     ],
-    ids=["classes", "twenty classes", "pairs", "triplets"],
+    ids=["classes", "twenty", "eighteen that occur", "several labels", "pairs", "triplets"],
 )
 def test_the_plan_has_a_value_for_every_auto(given, expected):
-    plan = MetricLearner(random_state=0).fit(X, **given).plan_
+    learner = MetricLearner(random_state=0).fit(X, **given)
+    plan = learner.plan_
+    if plan.n_components is not None:
+        assert learner.transform(X).shape == (60, plan.n_components)
     names = ("n_components", "loss", "metric", "uses_feedback", "validation_fraction", "regression")
     assert tuple(getattr(plan, name) for name in names) == expected
     parts = [plan, *([plan.embedder] if dataclasses.is_dataclass(plan.embedder) else [])]

@@ -63,6 +63,11 @@ def change_card(folder: Path, **entries) -> None:
     (folder / "model.json").write_text(json.dumps(card))
 
 
+def refuse(folder: Path, error: type[Exception], sentence: str, **given) -> None:
+    with pytest.raises(error, match=sentence):
+        load(folder, **given)
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {place.name: place.read_bytes() for place in folder.iterdir()}
 
@@ -134,10 +139,13 @@ def test_a_regressor_is_opened_with_the_types_that_the_refusal_names(tmp_path):
 def test_a_users_network_has_to_be_passed_again(embedder, tmp_path):
     learner = quick_learner(embedder=embedder).fit(X, Y)
     folder = learner.save(tmp_path / "model")
-    with pytest.raises(ValueError, match=r"whose code is not in the folder.*embedder=MyNetwork\("):
-        load(folder)
-    with pytest.raises(ValueError, match="The weights are not those of this network"):
-        load(folder, embedder=OwnNetwork(n_features=6))
+    refuse(folder, ValueError, r"whose code is not in the folder.*embedder=MyNetwork\(")
+    refuse(
+        folder,
+        ValueError,
+        "The weights are not those of this network",
+        embedder=OwnNetwork(n_features=6),
+    )
     again = load(folder, embedder=OwnNetwork(), device="cpu")
     np.testing.assert_allclose(again.transform(X), learner.transform(X), atol=1e-5)
     assert again.fit(X, Y).transform(X).shape == (60, 4)
@@ -241,8 +249,7 @@ def test_damaged_data_is_refused_and_not_run(name, damage, tmp_path):
     else:
         cut = place.read_bytes()[:200]
         place.write_bytes({"emptied": b"", "cut": cut}.get(damage, b"no such thing"))
-    with pytest.raises(ValueError, match=r"The training data in .* cannot be read"):
-        load(folder)
+    refuse(folder, ValueError, r"The training data in .* cannot be read")
     assert not RUN
 
 
@@ -301,17 +308,14 @@ def test_an_interrupted_save_leaves_the_old_model(model, embedder, monkeypatch):
 
 def test_what_is_no_model_folder_is_refused(model, tmp_path):
     for place in (tmp_path / "nowhere", model / "model.json"):
-        with pytest.raises(FileNotFoundError, match="There is no model folder"):
-            load(place)
-    with pytest.raises(FileNotFoundError, match=r"is no Twofold model: it has no model\.json"):
-        load(tmp_path)
+        refuse(place, FileNotFoundError, "There is no model folder")
+    refuse(tmp_path, FileNotFoundError, r"is no Twofold model: it has no model\.json")
 
 
 @pytest.mark.parametrize("data", [b"", b'{"format": "twofo', b"\xff\xfe\x00", b"{}", b"[1, 2]"])
 def test_a_damaged_or_foreign_card_is_refused(model, data):
     (model / "model.json").write_bytes(data)
-    with pytest.raises(ValueError, match=r"model\.json.*(is damaged|does not say 'twofold-model')"):
-        load(model)
+    refuse(model, ValueError, r"model\.json.*(is damaged|does not say 'twofold-model')")
 
 
 @pytest.mark.parametrize(
@@ -337,22 +341,18 @@ def test_a_damaged_or_foreign_card_is_refused(model, data):
 )
 def test_a_card_that_says_something_else_is_refused(model, entries, sentence):
     change_card(model, **entries)
-    with pytest.raises(ValueError, match=sentence):
-        load(model)
+    refuse(model, ValueError, sentence)
 
 
 @pytest.mark.parametrize("data", [b"", b"\0" * 1000, b"no such thing"])
 def test_weights_that_changed_are_refused(model, data):
     place = model / "weights.safetensors"
     place.write_bytes(data)
-    with pytest.raises(ValueError, match="damaged or was changed"):
-        load(model)
+    refuse(model, ValueError, "damaged or was changed")
     change_card(model, sha256=digest(place))
-    with pytest.raises(ValueError, match=r"weights\.safetensors cannot be read"):
-        load(model)
+    refuse(model, ValueError, r"weights\.safetensors cannot be read")
     place.unlink()
-    with pytest.raises(FileNotFoundError, match=r"no weights\.safetensors: the model is not whole"):
-        load(model)
+    refuse(model, FileNotFoundError, r"no weights\.safetensors: the model is not whole")
 
 
 def test_files_of_another_model_are_refused(model, tmp_path):
@@ -360,13 +360,11 @@ def test_files_of_another_model_are_refused(model, tmp_path):
     other = quick_learner(embedder=mnist).fit(X, Y).save(tmp_path / "other")
     shutil.copy(other / "weights.safetensors", model)
     change_card(model, sha256=digest(model / "weights.safetensors"))
-    with pytest.raises(ValueError, match="The weights are not those of this network"):
-        load(model)
+    refuse(model, ValueError, "The weights are not those of this network")
     folder = quick_learner(embedder=Ridge()).fit(X, Y).save(tmp_path / "ridge")
     (folder / "embedder.skops").write_bytes(b"no such thing")
     change_card(folder, sha256=digest(folder / "embedder.skops"))
-    with pytest.raises(ValueError, match=r"embedder\.skops cannot be read"):
-        load(folder)
+    refuse(folder, ValueError, r"embedder\.skops cannot be read")
 
 
 RUN: list[str] = []
@@ -394,16 +392,13 @@ class Trap:
 def test_nothing_of_a_hostile_folder_is_run(model, tmp_path):
     folder = quick_learner(embedder=Wicked()).fit(X, Y).save(tmp_path / "wicked")
     RUN.clear()
-    with pytest.raises(ValueError, match=r"not trusted by themselves: test_persistence\.Wicked"):
-        load(folder)
+    refuse(folder, ValueError, r"not trusted by themselves: test_persistence\.Wicked")
     (model / "weights.safetensors").write_bytes(pickle.dumps(Trap()))
     change_card(model, sha256=digest(model / "weights.safetensors"))
-    with pytest.raises(ValueError, match="cannot be read"):
-        load(model)
+    refuse(model, ValueError, "cannot be read")
     assert not RUN
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
 def test_a_model_is_not_opened_on_a_device_that_is_not_there(saved):
-    with pytest.raises(ValueError, match="device='cuda' is not available"):
-        load(saved, device="cuda")
+    refuse(saved, ValueError, "device='cuda' is not available", device="cuda")

@@ -64,15 +64,6 @@ def test_nothing_is_asked_twice_half_are_likely_alike_and_more_are_than_at_rando
     assert (Y[suggested.left] == Y[suggested.right]).mean() > 0.5  # of all pairs a third are
 
 
-def test_probabilities_are_about_as_often_right_as_they_say():
-    features = np.random.default_rng(0).normal(size=(90, 5)) + 0.8 * np.eye(5)[Y]
-    learner = fitted(features, validation_fraction=0)
-    with pytest.warns(RelationWarning, match="are suggested"):
-        suggested = learner.suggest_pairs(10**4, random_state=0)
-    is_alike = Y[suggested.left] == Y[suggested.right]
-    assert suggested.probability.mean() == pytest.approx(is_alike.mean(), abs=0.08)
-
-
 def test_only_candidates_are_asked_in_whichever_form(learner):
     left, right = np.arange(0, 30), np.arange(60, 90)
     for candidates in ((left, right), np.stack([right, left], axis=1), [(0, 60), (1, 61)]):

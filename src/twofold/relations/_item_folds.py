@@ -101,7 +101,7 @@ def _fold(
 
 
 def _in_turn(statements: Statements, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return statements in random order: of pairs both kinds in turn, a share of each kind first."""
+    """Return statements in random order, of pairs both kinds in turn, a share of each first."""
     order = rng.permutation(len(statements))
     if isinstance(statements, TripletRelation):
         return order
