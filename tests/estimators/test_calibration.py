@@ -19,42 +19,26 @@ def a_learner(loss: str = "dot") -> MetricLearner:
     return quick_learner(targets=Targets(loss), embedder=Ridge()).fit(NOISY, Y)
 
 
-def merit(strategy, called) -> float:
-    """Return how good it is to call some pairs alike, by the definition."""
-    tpr, tnr = called[ALIKE].mean(), 1 - called[~ALIKE].mean()
-    if strategy == "accuracy":
-        return np.mean(called == ALIKE)
-    if strategy == "f_beta":
-        hits, missed = (called & ALIKE).sum(), (~called & ALIKE).sum()
-        return 5 * hits / (5 * hits + 4 * missed + (called & ~ALIKE).sum())
-    if strategy == "max_tpr":
-        return tpr if tnr >= 0.9 else -1
-    return tnr if tpr >= 0.8 else -1
-
-
 @pytest.mark.parametrize("loss", ["dot", "contrastive"])
 @pytest.mark.parametrize(
-    ("strategy", "parameters"),
-    [
-        ("accuracy", {}),
-        ("f_beta", {"beta": 2.0}),
-        ("max_tpr", {"min_rate": 0.9}),
-        ("max_tnr", {"min_rate": 0.8}),
-    ],
+    ("strategy", "parameters"), [("accuracy", {}), ("max_tpr", {"min_rate": 0.9})]
 )
 def test_a_threshold_is_the_best_of_all_that_there_are(loss, strategy, parameters):
     learner = a_learner(loss)
     similarity = learner.pair_similarity(NOISY[PAIRS.left], NOISY[PAIRS.right])
-    best = max(merit(strategy, similarity >= at) for at in [np.inf, *np.unique(similarity)])
+
+    def merit(called):
+        if strategy == "accuracy":
+            return np.mean(called == ALIKE)
+        return called[ALIKE].mean() if called[~ALIKE].mean() <= 0.1 else -1
+
+    best = max(merit(similarity >= at) for at in [np.inf, *np.unique(similarity)])
     same = learner.calibrate_threshold(NOISY, relation=PAIRS, strategy=strategy, **parameters)
     assert same is learner
     called = learner.predict_pairs(NOISY[PAIRS.left], NOISY[PAIRS.right])
-    assert merit(strategy, called) == pytest.approx(best)
+    assert merit(called) == pytest.approx(best)
     reached = learner.calibration_
-    assert reached.true_positive_rate == pytest.approx(called[ALIKE].mean())
-    assert reached.true_negative_rate == pytest.approx(1 - called[~ALIKE].mean())
     assert reached.accuracy == pytest.approx(np.mean(called == ALIKE))
-    assert (reached.n_similar, reached.n_dissimilar) == (ALIKE.sum(), (~ALIKE).sum())
     assert (reached.strategy, reached.threshold) == (strategy, learner.threshold_)
 
 

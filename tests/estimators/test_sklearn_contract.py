@@ -64,13 +64,9 @@ def test_a_pipeline_embeds_and_classifies():
 def test_a_grid_search_over_the_learners_parameters_uses_the_auroc():
     features, y = three_blobs(36)
     grid = {"n_components": [3, 4], "targets": ["auto", Targets("contrastive")]}
-    learner = quick_learner(embedder=Ridge())
-    search = GridSearchCV(learner, grid, cv=2).fit(features, y)
-    means = search.cv_results_["mean_test_score"]
-    for parameters, mean in zip(search.cv_results_["params"], means, strict=True):
-        one = clone(learner).set_params(**parameters)
-        assert mean == pytest.approx(cross_val_score(one, features, y, cv=2).mean())
-    assert search.best_score_ == means.max() > 0.95
+    search = GridSearchCV(quick_learner(embedder=Ridge()), grid, cv=2).fit(features, y)
+    best = quick_learner(embedder=Ridge(), **search.best_params_)
+    assert search.best_score_ == cross_val_score(best, features, y, cv=2).mean() > 0.95
 
 
 def test_a_table_in_gives_a_table_out_if_asked():
@@ -87,14 +83,6 @@ def test_a_table_in_gives_a_table_out_if_asked():
     assert learner.score(frame, y) > 0.9
     assert len(learner.suggest_pairs(4, random_state=0)) == 4
     learner.update(pairs_within(y, 10, seed=1))
-
-
-@pytest.mark.parametrize("embedder", [Network(max_epochs=1), Ridge()])
-def test_columns_under_other_names_are_refused(embedder):
-    frame = pd.DataFrame(X, columns=list("abcde"))
-    learner = quick_learner(embedder=embedder).fit(frame, Y)
-    with pytest.raises(ValueError, match="feature names should match"):
-        learner.transform(frame[list("edcba")])
 
 
 @pytest.mark.parametrize("feedback", [2, 0])

@@ -143,11 +143,6 @@ def test_any_learner_of_pairs_can_ask(rows, given, metric):
     assert ((suggested.probability >= 0) & (suggested.probability <= 1)).all()
 
 
-def test_one_alike_pair_is_enough_to_go_on_from():
-    relation = PairRelation(np.arange(12), np.arange(12, 24), np.arange(12) == 0, 90)
-    assert len(fitted(relation=relation).suggest_pairs(6, random_state=0)) == 6
-
-
 @pytest.mark.parametrize(
     ("given", "error", "match"),
     [
