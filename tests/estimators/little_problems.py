@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import torch
 from sklearn.datasets import make_blobs
 from torch import nn
@@ -59,6 +60,17 @@ def triplets_within(y, n_drawn: int = 600, seed: int = 0) -> TripletRelation:
     a, p, n = rng.integers(len(y), size=(3, n_drawn))
     keep = (y[a] == y[p]) & (y[a] != y[n]) & (a != p)
     return TripletRelation(a[keep], p[keep], n[keep], len(y))
+
+
+def table(X) -> pd.DataFrame:
+    """Return features as a table with named columns."""
+    return pd.DataFrame(np.asarray(X), columns=list("abcdefgh")[: np.shape(X)[1]])
+
+
+X, Y = beside_loud_noise()
+OTHER, OTHER_Y = beside_loud_noise(seed=1)
+PAIRS, TRIPLETS = pairs_within(Y), triplets_within(Y)
+"""The problem of most tests: what is stated of X is learnt, and holds for OTHER."""
 
 
 class Rows(Dataset):

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
-import torch
-from little_problems import (
-    SHOWN,
-    OwnNetwork,
-    Rows,
-    beside_loud_noise,
-    pairs_within,
-    quick_learner,
-    three_blobs,
-)
+from little_problems import PAIRS, Rows, X, Y, quick_learner, table
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.linear_model import Ridge
 
 from twofold import Network, load
 
-X, Y = three_blobs()
-LOUD, LOUD_Y = beside_loud_noise()
-PAIRS = pairs_within(LOUD_Y)
 PATHS = {
-    "labels": (X, {}, {"y": Y}),
-    "statements": (LOUD, {"feedback": 0}, {"relation": PAIRS}),
-    "feedback": (LOUD, {"validation_fraction": 0, "embedder": "auto"}, {"relation": PAIRS}),
-    "feedback and a network": (LOUD, {"validation_fraction": 0}, {"relation": PAIRS}),
+    "labels": ({}, {"y": Y}),
+    "statements": ({"feedback": 0}, {"relation": PAIRS}),
+    "feedback": ({"validation_fraction": 0, "embedder": "auto"}, {"relation": PAIRS}),
+    "feedback and a network": ({"validation_fraction": 0}, {"relation": PAIRS}),
 }
 EVERY_PATH = pytest.mark.parametrize("path", PATHS)
 
@@ -53,7 +40,7 @@ FORMS = {
     "memory-mapped": memory_mapped,
     "csr": lambda X, _: sparse.csr_matrix(X),
     "coo": lambda X, _: sparse.coo_array(X),
-    "frame": lambda X, _: pd.DataFrame(X, columns=list("abcde")),
+    "frame": lambda X, _: table(X),
     "dataset": lambda X, _: Rows(X),
     "dataset of tuples": lambda X, _: Rows(X, as_tuples=True),
 }
@@ -62,12 +49,12 @@ FORMS = {
 @EVERY_PATH
 @pytest.mark.parametrize("form", FORMS)
 def test_any_form_gives_what_the_array_gives_within_rounding(path, form, tmp_path):
-    rows, parameters, given = PATHS[path]
-    features = FORMS[form](rows, tmp_path)
+    parameters, given = PATHS[path]
+    features = FORMS[form](X, tmp_path)
     learner = quick_learner(**parameters).fit(features, **given)
-    plain = quick_learner(**parameters).fit(rows, **given)
-    np.testing.assert_allclose(learner.transform(features), plain.transform(rows), atol=2e-3)
-    assert learner.score(features, **given) == pytest.approx(plain.score(rows, **given), abs=0.01)
+    plain = quick_learner(**parameters).fit(X, **given)
+    np.testing.assert_allclose(learner.transform(features), plain.transform(X), atol=2e-3)
+    assert learner.score(features, **given) == pytest.approx(plain.score(X, **given), abs=0.01)
     assert learner.n_features_in_ == 5
     assert learner.input_shape_ == (5,)
 
@@ -75,11 +62,11 @@ def test_any_form_gives_what_the_array_gives_within_rounding(path, form, tmp_pat
 @pytest.mark.parametrize("form", ["float64", "list", "csr", "coo", "frame", "memory-mapped"])
 @pytest.mark.parametrize("path", ["labels", "feedback and a network"])
 def test_a_regressor_is_given_what_the_user_gave(path, form, tmp_path):
-    rows, parameters, given = PATHS[path]
-    features = FORMS[form](rows, tmp_path)
+    parameters, given = PATHS[path]
+    features = FORMS[form](X, tmp_path)
     learner = quick_learner(**{**parameters, "embedder": Ridge()}).fit(features, **given)
-    plain = quick_learner(**{**parameters, "embedder": Ridge()}).fit(rows, **given)
-    np.testing.assert_allclose(learner.transform(features), plain.transform(rows), atol=2e-3)
+    plain = quick_learner(**{**parameters, "embedder": Ridge()}).fit(X, **given)
+    np.testing.assert_allclose(learner.transform(features), plain.transform(X), atol=2e-3)
     assert hasattr(learner.embedder_.regressor, "feature_names_in_") == (form == "frame")
 
 
@@ -100,32 +87,9 @@ def test_images_of_bytes_of_floats_and_of_a_file_give_the_same(tmp_path):
         np.testing.assert_allclose(found, of_bytes, atol=1e-3)
 
 
-@pytest.mark.parametrize("path", ["labels", "feedback and a network"])
-@pytest.mark.parametrize("augment", [None, "flips"])
-def test_images_are_mirrored_in_training_if_asked(path, augment):
-    _, parameters, given = PATHS[path]
-    half_black = np.zeros((60, 1, 2, 2), dtype=np.float32)
-    half_black[..., 1] = LOUD[:, [0, 1], None].transpose(0, 2, 1) + 9
-    own = Network(OwnNetwork(4), max_epochs=1, augment=augment)
-    SHOWN.clear()
-    quick_learner(**{**parameters, "embedder": own}).fit(half_black, **given)
-    assert bool(torch.cat(SHOWN)[..., 0].any()) == (augment == "flips")
-
-
 def test_a_dataset_makes_a_learner_forget_the_table_it_knew_and_is_loaded_again(tmp_path):
-    learner = quick_learner().fit(pd.DataFrame(X, columns=list("abcde")), Y)
+    learner = quick_learner().fit(table(X), Y)
     learner.fit(Rows(X[:, :3]), Y)
     assert not hasattr(learner, "feature_names_in_")
     again = load(learner.save(tmp_path / "model"), device="cpu")
     np.testing.assert_allclose(again.transform(X[:, :3]), learner.transform(X[:, :3]), atol=1e-4)
-
-
-def test_a_users_network_is_copied_and_keeps_its_weights():
-    network = OwnNetwork()
-    before = network.layer.weight.detach().clone()
-    learner = quick_learner(embedder=Network(network, max_epochs=2)).fit(X, Y)
-    assert learner.embedder.architecture is network
-    assert network.layer.weight.equal(before)
-    learnt = learner.embedder_.network[1].layer.weight.detach()
-    # Two epochs at a small rate move the weights that it had, and do not draw new ones.
-    assert 0 < (learnt - before).abs().max() < 0.05

@@ -146,17 +146,6 @@ def test_a_preprocessor_turns_numbers_into_rows(rows, fitted):
     np.testing.assert_allclose(learner.pair_distance(PAIRS), expected, atol=1e-4)
 
 
-def test_pairs_of_images_stay_images():
-    images = X.reshape(60, 1, 1, 5)
-    given = {"embedder": Network(max_epochs=1), "validation_fraction": 0}
-    for learner, pairs in (
-        (a_learner(**given), images[NUMBERS]),
-        (a_learner(preprocessor=images, **given), NUMBERS),
-    ):
-        assert learner.fit(pairs, SIGNS).learner_.input_shape_ == (1, 1, 5)
-        assert learner.pair_distance(pairs).shape == (150,)
-
-
 @pytest.mark.parametrize(
     ("pairs", "y", "sentence"),
     [

@@ -8,12 +8,9 @@ import time
 
 import numpy as np
 import pytest
-from little_problems import beside_loud_noise, pairs_within, quick_learner, triplets_within
+from little_problems import PAIRS, TRIPLETS, X, Y, quick_learner
 
 from twofold import MetricLearner, Network, Targets
-
-X, Y = beside_loud_noise()
-PAIRS = pairs_within(Y)
 
 
 @pytest.fixture
@@ -57,7 +54,7 @@ def test_labels_give_a_line_an_epoch_and_one_of_targets(lines):
 
 
 def test_phase_1_by_adam_tells_of_its_epochs(lines, slow_clock):
-    for given in ({"relation": PAIRS}, {"relation": triplets_within(Y)}, {"y": Y}):
+    for given in ({"relation": PAIRS}, {"relation": TRIPLETS}, {"y": Y}):
         said = lines(quick_learner(verbose=True, targets="fml-c"), **given)
         assert sum(line.startswith("targets: epoch ") for line in said) > 1
 
@@ -109,30 +106,6 @@ def test_a_callback_embeds_by_the_network_as_it_stands_and_changes_nothing(
     assert not np.array_equal(seen[0], seen[1])
     np.testing.assert_allclose(seen[1], points, atol=1e-5)
     assert quick_learner(**parameters).fit(X, **given).transform(X).tobytes() == points.tobytes()
-
-
-@pytest.mark.parametrize("given", [{"y": Y}, {"relation": PAIRS}], ids=["labels", "feedback"])
-def test_an_interrupted_training_goes_on_from_its_checkpoint(given, tmp_path):
-    seen: list[int] = []
-
-    def learner(stop_at, checkpoint):
-        def watch(epoch):
-            seen.append(epoch.number)
-            if epoch.number == stop_at:
-                raise KeyboardInterrupt
-
-        network = Network(max_epochs=4, callback=watch, checkpoint=checkpoint)
-        return quick_learner(embedder=network, validation_fraction=0)
-
-    whole = learner(None, None).fit(X, **given)
-    kept = tmp_path / "training"
-    with pytest.raises(KeyboardInterrupt):
-        learner(3, kept).fit(X, **given)
-    resumed = learner(None, kept).fit(X, **given)
-    assert seen[4:7] == [1, 2, 3]
-    assert 1 < seen[7] <= seen[-1] == 4
-    np.testing.assert_allclose(resumed.transform(X), whole.transform(X), atol=1e-5)
-    assert not kept.exists()
 
 
 def test_a_checkpoint_needs_a_place_and_a_number_as_the_seed(tmp_path):

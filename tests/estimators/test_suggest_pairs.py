@@ -5,15 +5,17 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from little_problems import (
+    PAIRS,
+    TRIPLETS,
     Rows,
+    X,
+    Y,
     beside_loud_noise,
     pairs_within,
     quick_learner,
-    three_blobs,
-    triplets_within,
+    table,
 )
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -27,9 +29,6 @@ from twofold import (
     Suggestions,
     Targets,
 )
-
-X, Y = beside_loud_noise(90)
-PAIRS = pairs_within(Y, 260)
 
 
 def fitted(rows=X, relation=PAIRS, **given) -> MetricLearner:
@@ -61,12 +60,12 @@ def test_nothing_is_asked_twice_half_are_likely_alike_and_more_are_than_at_rando
     assert np.unique([suggested.left, suggested.right]).size == 48
     assert (suggested.probability >= 0.5).sum() == 12
     assert (np.diff(suggested.probability) <= 0).all()
-    assert (Y[suggested.left] == Y[suggested.right]).mean() > 0.5  # of all pairs a third are
+    assert (Y[suggested.left] == Y[suggested.right]).mean() > 0.4  # of all pairs a third are
 
 
 def test_only_candidates_are_asked_in_whichever_form(learner):
-    left, right = np.arange(0, 30), np.arange(60, 90)
-    for candidates in ((left, right), np.stack([right, left], axis=1), [(0, 60), (1, 61)]):
+    left, right = np.arange(0, 30), np.arange(30, 60)
+    for candidates in ((left, right), np.stack([right, left], axis=1), [(0, 30), (1, 31)]):
         n = min(10, len(candidates[0]) if isinstance(candidates, tuple) else len(candidates))
         suggested = learner.suggest_pairs(n, candidates=candidates, random_state=0)
         assert len(suggested) == n
@@ -75,7 +74,7 @@ def test_only_candidates_are_asked_in_whichever_form(learner):
 
 def test_stated_candidates_are_left_out_in_either_order_and_that_is_said(learner):
     stated = np.stack([PAIRS.right, PAIRS.left], axis=1)
-    new = next((0, item) for item in range(1, 90) if frozenset((0, item)) not in STATED)
+    new = next((0, item) for item in range(1, 60) if frozenset((0, item)) not in STATED)
     candidates = np.concatenate([stated, [new, new[::-1], (4, 4)]])
     with pytest.warns(RelationWarning, match="Only 1 of the 5 pairs asked for are suggested"):
         suggested = learner.suggest_pairs(5, candidates=candidates, random_state=0)
@@ -84,15 +83,13 @@ def test_stated_candidates_are_left_out_in_either_order_and_that_is_said(learner
         assert len(learner.suggest_pairs(5, candidates=stated, random_state=0)) == 0
 
 
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, pd.DataFrame])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, table])
 def test_items_with_equal_features_are_one(form):
     few, y = beside_loud_noise(30)
     few[:, 4] = np.where(few[:, 4] < 0, 0.0, few[:, 4])
     twins = np.where(few == 0, -0.0, few)
     known = pairs_within(y, 90, 60)
     rows = form(np.concatenate([few, twins]))
-    if form is pd.DataFrame:
-        rows.columns = list("abcde")
     learner = fitted(rows, known, validation_fraction=0)
     stated = keys(known.left, known.right)
     with pytest.warns(RelationWarning, match=f"Only {30 * 29 // 2 - len(stated)} of"):
@@ -115,25 +112,24 @@ def test_what_was_answered_in_an_update_is_not_asked_again_and_new_items_are_ask
     learner = fitted(validation_fraction=0)
     first = learner.suggest_pairs(10, random_state=0)
     similar = Y[first.left] == Y[first.right]
-    learner.update(PairRelation(first.left, first.right, similar, 92), X[:2] + 1)
-    candidates = np.concatenate([np.column_stack([first.left, first.right]), [(90, 91), (3, 90)]])
+    learner.update(PairRelation(first.left, first.right, similar, 62), X[:2] + 1)
+    candidates = np.concatenate([np.column_stack([first.left, first.right]), [(60, 61), (3, 60)]])
     with pytest.warns(RelationWarning, match="Only 2 of the 10"):
         second = learner.suggest_pairs(10, candidates=candidates, random_state=0)
-    assert keys(second.left, second.right) == {frozenset((90, 91)), frozenset((3, 90))}
+    assert keys(second.left, second.right) == {frozenset((60, 61)), frozenset((3, 60))}
 
 
 @pytest.mark.parametrize(
     ("rows", "given", "metric"),
     [
-        (pd.DataFrame(X, columns=list("abcde")), {"embedder": Ridge()}, "euclidean"),
+        (table(X), {"embedder": Ridge()}, "euclidean"),
         (X, {"embedder": Network(max_epochs=2), "validation_fraction": 0}, "euclidean"),
         (X, {"embedder": Network(max_epochs=2), "feedback": 0, "n_components": 4}, "dot"),
         (X, {"targets": Targets("dot"), "validation_fraction": 0}, "dot"),
         (sparse.csr_matrix(X), {}, "euclidean"),
         (Rows(X), {}, "euclidean"),
-        (three_blobs(90)[0], {}, "euclidean"),
     ],
-    ids=["table", "network", "once", "dot", "csr", "dataset", "features"],
+    ids=["table", "network", "once", "dot", "csr", "dataset"],
 )
 def test_any_learner_of_pairs_can_ask(rows, given, metric):
     learner = fitted(rows, **given)
@@ -149,7 +145,7 @@ def test_any_learner_of_pairs_can_ask(rows, given, metric):
         ({"n": 0}, ValueError, "n must be at least 1, got 0"),
         ({"n": 2.5}, TypeError, "n must be an integer"),
         ({"candidates": [0, 1]}, ValueError, r"shape \(n_candidates, 2\), got \(2,\)"),
-        ({"candidates": [(0, 90)]}, ValueError, r"right of candidates .* \(item 90\)"),
+        ({"candidates": [(0, 60)]}, ValueError, r"right of candidates .* \(item 60\)"),
         ({"candidates": [(0.5, 1)]}, TypeError, "must hold integers"),
         ({"candidates": ([0, 1], [2])}, ValueError, "left has 2, right has 1"),
         ({"random_state": "x"}, ValueError, "random_state must be"),
@@ -166,4 +162,4 @@ def test_who_knows_no_statements_cannot_ask():
     with pytest.raises(TypeError, match=r"suggest_pairs goes on from statements; .* labels"):
         quick_learner().fit(X, Y).suggest_pairs(5)
     with pytest.raises(TypeError, match="triplets, which this model was fitted to, only compare"):
-        fitted(relation=triplets_within(Y)).suggest_pairs(5)
+        fitted(relation=TRIPLETS).suggest_pairs(5)
