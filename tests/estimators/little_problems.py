@@ -18,16 +18,16 @@ def quick_learner(**parameters) -> MetricLearner:
     return MetricLearner(**{**defaults, "device": "cpu", **parameters})
 
 
-def three_blobs(n_items: int = 60, n_features: int = 5, seed: int = 0):
+def three_blobs(n_items: int = 60):
     """Return float32 features and three classes that are far apart."""
-    X, y = make_blobs(n_items, n_features, centers=3, cluster_std=0.5, random_state=seed)
+    X, y = make_blobs(n_items, 5, centers=3, cluster_std=0.5, random_state=0)
     return X.astype(np.float32), y
 
 
-def three_rays(n_items: int = 60, seed: int = 0):
+def three_rays():
     """Return float32 features and three classes, told apart by direction and not by length."""
-    X, y = three_blobs(n_items, seed=seed)
-    lengths = np.random.default_rng(seed).lognormal(0, 1.2, size=(n_items, 1))
+    X, y = three_blobs()
+    lengths = np.random.default_rng(0).lognormal(0, 1.2, size=(60, 1))
     return ((X - X.mean(axis=0)) * lengths).astype(np.float32), y
 
 

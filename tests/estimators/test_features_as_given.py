@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from little_problems import (
+    OTHER,
+    OTHER_Y,
     Rows,
-    beside_loud_noise,
+    X,
+    Y,
     pairs_within,
     quick_learner,
     table,
@@ -127,10 +130,9 @@ def test_everything_works_with_them(metric, form, tmp_path):
 
 
 def test_they_give_way_once_statements_suffice_also_where_the_model_was_opened(tmp_path):
-    X, y = beside_loud_noise()
-    learner = kept(X, pairs_within(y, 12))
+    learner = kept(X, pairs_within(Y, 12))
     opened = load(learner.save(tmp_path / "model", with_data=True), device="cpu")
     for one in (learner, opened):
-        one.update(pairs_within(y, 200, seed=1))
+        one.update(pairs_within(Y, 200, seed=1))
         assert one.selection_.candidate == "ridge map"
-        assert one.score(*beside_loud_noise(seed=1)) > 0.95
+        assert one.score(OTHER, OTHER_Y) > 0.95

@@ -43,9 +43,6 @@ def unsure(loss: str = "dot"):
     return quick_learner(targets=Targets(loss), embedder=Ridge()).fit(HARD, Y)
 
 
-# ---- what is learnt from labels ----
-
-
 @pytest.mark.parametrize(
     ("targets", "embedder"),
     [
@@ -123,9 +120,6 @@ def test_rows_of_unknown_class_have_no_target_and_no_influence(y):
     np.testing.assert_array_equal(np.isnan(by_feedback.targets_[:, 0]), UNKNOWN)
 
 
-# ---- statements ----
-
-
 @pytest.mark.parametrize("loss", ["auto", "dot", "contrastive"])
 @pytest.mark.parametrize("feedback", ["auto", 0])
 @pytest.mark.parametrize("kind", ["pairs", "triplets"])
@@ -176,9 +170,6 @@ def test_rows_in_no_statement_have_no_target_and_without_feedback_no_influence(k
     assert np.isfinite(learner.transform(X)).all()
     if not feedback:
         np.testing.assert_allclose(learner.transform(X), other.transform(X), atol=1e-5)
-
-
-# ---- pairs of rows, scores and thresholds ----
 
 
 @BOTH_LOSSES

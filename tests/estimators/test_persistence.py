@@ -73,9 +73,6 @@ def misaligned(array):
     return copy
 
 
-# ---- round trips ----
-
-
 @pytest.mark.parametrize(
     ("parameters", "features", "given"),
     [
@@ -132,9 +129,6 @@ def test_parameters_threshold_and_names_are_kept_as_far_as_json_can(tmp_path):
     np.testing.assert_array_equal(again.predict_pairs(A, B), learner.predict_pairs(A, B))
     with pytest.raises(ValueError, match="feature names should match"):
         again.transform(frame[list("edcba")])
-
-
-# ---- with the data ----
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, table])
@@ -197,20 +191,16 @@ def test_damaged_data_is_refused_and_not_run(name, damage, tmp_path):
     learner = quick_learner(feedback=0, embedder=Ridge()).fit(X, relation=PAIRS)
     folder = learner.save(tmp_path / "model", with_data=True)
     place = folder / name
+    cut = place.read_bytes()[:200]
+    place.write_bytes({"emptied": b"", "cut": cut}.get(damage, b"no such thing"))
     if damage == "removed":
         place.unlink()
     elif damage == "pickle":
-        RUN.clear()
         with place.open("wb") as file:
             np.save(file, np.array([Trap()], dtype=object), allow_pickle=True)
-    else:
-        cut = place.read_bytes()[:200]
-        place.write_bytes({"emptied": b"", "cut": cut}.get(damage, b"no such thing"))
+    RUN.clear()
     refuse(folder, ValueError, r"The training data in .* cannot be read")
     assert not RUN
-
-
-# ---- the folder ----
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077])
@@ -243,19 +233,12 @@ def test_an_older_model_is_replaced_and_anything_else_is_left_alone(model, tmp_p
     assert sorted(place.name for place in tmp_path.iterdir()) == ["model", "thesis"]
 
 
-# ---- refusals ----
-
-
-def test_what_is_no_model_folder_is_refused(model, tmp_path):
-    for place in (tmp_path / "nowhere", model / "model.json"):
-        refuse(place, FileNotFoundError, "There is no model folder")
-    refuse(tmp_path, FileNotFoundError, r"is no Twofold model: it has no model\.json")
-
-
 @pytest.mark.parametrize("data", [b"", b'{"format": "twofo', b"\xff\xfe\x00", b"{}", b"[1, 2]"])
-def test_a_damaged_or_foreign_card_is_refused(model, data):
+def test_what_is_no_model_is_refused(model, data, tmp_path):
     (model / "model.json").write_bytes(data)
     refuse(model, ValueError, r"model\.json.*(is damaged|does not say 'twofold-model')")
+    refuse(model / "model.json", FileNotFoundError, "There is no model folder")
+    refuse(tmp_path, FileNotFoundError, r"is no Twofold model: it has no model\.json")
 
 
 @pytest.mark.parametrize(

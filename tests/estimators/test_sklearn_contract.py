@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -54,11 +53,6 @@ def test_parameters_are_cloned_reached_by_name_and_left_alone_by_fit():
     assert repr(MetricLearner(embedder=Network(max_epochs=3), targets=Targets("dot"))) == (
         "MetricLearner(embedder=Network(max_epochs=3), targets=Targets(loss='dot'))"
     )
-
-
-def test_a_pipeline_embeds_and_classifies():
-    steps = make_pipeline(StandardScaler(), quick_learner(), KNeighborsClassifier(3))
-    assert steps.fit(X[::2], Y[::2]).score(X[1::2], Y[1::2]) > 0.9
 
 
 def test_a_grid_search_over_the_learners_parameters_uses_the_auroc():

@@ -108,22 +108,16 @@ def test_new_items_come_with_their_statements(given):
     assert np.isfinite(learner.targets_[60]).all()
 
 
-@pytest.mark.parametrize(
-    ("form", "embedder"),
-    [
-        *[(form, "auto") for form in (sparse.csr_matrix, table, Rows)],
-        *[(form, Ridge()) for form in (sparse.csr_matrix, table)],
-    ],
-)
+@pytest.mark.parametrize("embedder", ["auto", Ridge()])
+@pytest.mark.parametrize("form", [sparse.csr_matrix, table, Rows])
 def test_new_rows_may_be_of_the_kind_that_fit_had(form, embedder):
-    old, new = form(X), form(X[:2])
-    learner, plain = (
-        fitted(rows=rows, validation_fraction=0, embedder=embedder).update(
-            statement(0, 61, 62), more
-        )
-        for rows, more in ((old, new), (X, X[:2]))
-    )
-    np.testing.assert_allclose(learner.transform(old), plain.transform(X), atol=1e-3)
+    if form is Rows and embedder != "auto":
+        return  # a regressor takes no Dataset
+    given = {"validation_fraction": 0, "embedder": embedder}
+    learner, plain = fitted(rows=form(X), **given), fitted(**given)
+    learner.update(statement(0, 61, 62), form(X[:2]))
+    plain.update(statement(0, 61, 62), X[:2])
+    np.testing.assert_allclose(learner.transform(form(X)), plain.transform(X), atol=1e-3)
 
 
 @pytest.mark.parametrize("feedback", [10, 0])
@@ -167,8 +161,10 @@ def test_who_does_not_know_its_statements_says_how_to_go_on(tmp_path):
             with pytest.raises(ValueError, match=r"Save it by save\(folder, with_data=True\)"):
                 call()
     assert not (tmp_path / "copy").exists()
-    with pytest.raises(TypeError, match=r"update goes on from statements; .* fitted to labels"):
-        quick_learner().fit(X, Y).update(PAIRS)
+    of_labels = quick_learner().fit(X, Y)
+    for action, argument in (("update", PAIRS), ("suggest_pairs", 3)):
+        with pytest.raises(TypeError, match=f"{action} goes on from statements; .* to labels"):
+            getattr(of_labels, action)(argument)
 
 
 @pytest.mark.parametrize(
