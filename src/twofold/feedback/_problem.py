@@ -77,6 +77,14 @@ class Problem:
         """Return the same problem with some of its statements and rows; nobody is called back."""
         return replace(self, statements=statements, rows=rows, callback=None, checkpoint=None)
 
+    def sampled(self, n_statements: int) -> Problem:
+        """Return the problem of some statements, drawn at random, and of the items in them."""
+        share = n_statements / len(self.statements)
+        statements = self.statements.split(share, random_state=self.rng)[1]
+        kept = np.flatnonzero(statements.linked)
+        problem = self.learning_from(statements.take(kept))
+        return replace(problem, items=self.items[kept])
+
     def regressed(self, of_items: Any) -> Any:
         """Return what is given of all items for those that may be regressed on."""
         return of_items if self.rows is None else of_items[self.rows]

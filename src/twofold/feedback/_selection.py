@@ -25,6 +25,8 @@ from twofold.regression import Embedder
 RIDGE_MULTIPLIERS = (1.0, 30.0)
 """The second for statements that are hardly more than chance: what few items have in common is
 then not learnt."""
+MOST_COMPARED_ON = 10_000
+"""Statements: of more, so many are drawn to compare candidates, and the best is fitted to all."""
 OUTGROWN = 1.5
 """Times the statements of the last selection: with so many, candidates are compared again."""
 
@@ -108,6 +110,18 @@ def select_candidate(
     embedder : TrainingConfig or scikit-learn regressor, optional
         The user's own, a candidate beside ridge maps.
     """
+    if len(problem.statements) > MOST_COMPARED_ON and validation_fraction:
+        sample = problem.sampled(MOST_COMPARED_ON)
+        selection = select_candidate(
+            sample,
+            n_components=n_components,
+            n_rounds=n_rounds,
+            validation_fraction=validation_fraction,
+            embedder=embedder,
+        )
+        whole = refit(problem, selection, embedder)
+        both = {phase: spent + selection.seconds[phase] for phase, spent in whole.seconds.items()}
+        return replace(whole, n_statements=len(problem.statements), seconds=both)
     began = time.perf_counter()
     reference = _reference(problem)
     race = Race(problem, reference, validation_fraction)

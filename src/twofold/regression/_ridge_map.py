@@ -15,7 +15,9 @@ from torch import Tensor, nn
 
 from twofold.regression._projection import Projection, ProjectionLayer
 
-N_LANDMARKS = 1000
+N_LANDMARKS, N_LANDMARKS_IF_WIDE = 2000, 1000
+"""Landmarks, and those of points with more than `WIDE` directions, each of which costs more."""
+WIDE = 64
 LARGEST_BASIS = 2**27
 """Numbers that a basis may hold, half a gigabyte: with more items there are fewer landmarks."""
 KERNEL_WIDTH = 0.5
@@ -129,7 +131,8 @@ def ridge_basis(
     """
     every = torch.from_numpy(points).to(device)
     n_items, n_directions = every.shape
-    n_landmarks = max(1, min(N_LANDMARKS, LARGEST_BASIS // n_items, n_items))
+    most = N_LANDMARKS if n_directions <= WIDE else N_LANDMARKS_IF_WIDE
+    n_landmarks = max(1, min(most, LARGEST_BASIS // n_items, n_items))
     drawn = rng.choice(n_items, n_landmarks, replace=False)
     landmarks = every[torch.from_numpy(drawn).to(device)]
     width = _kernel_width(landmarks)
