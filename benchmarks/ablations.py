@@ -42,6 +42,7 @@ NUMBERS: dict[str, tuple[Any, ...]] = {
     "feedback._selection.RIDGE_MULTIPLIERS": ((1.0,), (1.0, 15.0), (1.0, 60.0)),
     "feedback._validation.MOST_HELD_OUT": (125, 500),
     "feedback._validation.MOST_FOLDS": (1, 3, 10),
+    "feedback._validation.PRECISION": (0.005, 0.02, float("inf")),
     "feedback._race.ERRORS_OF_EQUALS": (0.0, 0.5, 2.0),
     "feedback._race.ERRORS_TO_DROP": (1.0, 4.0),
     "estimators._plan.VALIDATION_FRACTION": (0.1, 0.4),

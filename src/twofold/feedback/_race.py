@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from twofold.evaluation import gain_error
+from twofold.evaluation import gain_error, rank_error
 from twofold.feedback._candidate import Candidate, FeaturesCandidate, RidgeCandidate, Round
 from twofold.feedback._problem import Problem
 from twofold.feedback._validation import (
     MOST_FOLDS,
     MOST_HELD_OUT,
+    PRECISION,
     ValidationTrace,
     ranks_of,
 )
@@ -55,7 +56,7 @@ class Race:
         self._dropped: list[ValidationTrace] = []
 
     def run(self, candidates: list[Candidate]) -> None:
-        """Trace candidates, fold by fold, until enough statements were held out."""
+        """Trace candidates, fold by fold, until the best is known well enough."""
         for candidate in (self._reference, *candidates):
             self._traces[candidate] = ValidationTrace(candidate.name)
         while len(self.folds) < MOST_FOLDS:
@@ -69,7 +70,8 @@ class Race:
             for candidate, trace in self._learnt():
                 if is_above(best, trace, ERRORS_TO_DROP):
                     self._dropped.append(self._traces.pop(candidate))
-            if sum(n_rarer(fold.held_out) for fold in self.folds) >= MOST_HELD_OUT:
+            n_held_out = sum(n_rarer(fold.held_out) for fold in self.folds)
+            if n_held_out >= MOST_HELD_OUT and rank_error(best.best_ranks()) <= PRECISION:
                 return
 
     def enter(self, candidate: Candidate) -> None:

@@ -14,8 +14,9 @@ from twofold.relations import ItemFold, Statements, TripletRelation
 Similarity = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 MOST_HELD_OUT = 250
 """Statements of the rarer kind that one fold holds out, and that all folds together have to."""
-MOST_FOLDS = 5
-"""With one alone, rounds and candidates are selected too much by chance."""
+MOST_FOLDS, PRECISION = 5, 0.01
+"""Folds are added until the best score is known so well, by its standard error: on what is hard
+two folds select too much by chance (delicious, 5 seeds: AUROC .651 ± .002 against .642 ± .007)."""
 
 
 class ValidationTrace:
