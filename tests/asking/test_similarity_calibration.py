@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from twofold import PairRelation
-from twofold.asking import SimilarityCalibration, fit_calibration
+from twofold.asking import fit_calibration
+from twofold.evaluation import pair_similarity
 
 METRICS = ("euclidean", "dot", "cosine")
 
@@ -28,27 +29,17 @@ def calibrated(points, relation, metric="euclidean", refit=None, seed=0):
 
 
 def similarity(points, relation, metric):
-    a, b = points[relation.left].astype(np.float64), points[relation.right].astype(np.float64)
-    if metric == "euclidean":
-        return -np.linalg.norm(a - b, axis=1)
-    products = (a * b).sum(axis=1)
-    lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-    return products if metric == "dot" else products / lengths
-
-
-def test_the_probability_is_the_logistic_curve():
-    curve = SimilarityCalibration(slope=2.0, offset=-1.0, scale=4.0)
-    found = curve.probability(np.array([[-8.0, 0.0], [2.0, 40.0]], dtype=np.float32))
-    expected = 1 / (1 + np.exp([[5.0, 1.0], [0.0, -19.0]]))
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
-    assert found.dtype == np.float32
+    return pair_similarity(points, relation.left, relation.right, metric)
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_more_similar_is_more_likely_and_the_mean_is_the_share_of_the_alike(metric):
     points, relation = problem()
     values = similarity(points, relation, metric)
-    found = calibrated(points, relation, metric).probability(values.astype(np.float32))
+    curve = calibrated(points, relation, metric)
+    found = curve.probability(values)
+    odds = np.exp(curve.slope * values / curve.scale + curve.offset)
+    np.testing.assert_allclose(found, odds / (1 + odds), rtol=1e-4)
     in_order = np.argsort(values)
     assert (np.diff(found[in_order]) >= 0).all()
     assert found.max() - found.min() > 0.5
@@ -86,7 +77,7 @@ def test_each_statement_is_scored_without_itself():
 
 def test_points_of_another_scale_in_refits_and_too_few_to_refit_do_no_harm():
     points, relation = problem()
-    values = similarity(points, relation, "euclidean").astype(np.float32)
+    values = similarity(points, relation, "euclidean")
     plain, scaled = (
         calibrated(points, relation, refit=lambda kept, by=by: by * points) for by in (1, 100)
     )
@@ -97,7 +88,7 @@ def test_points_of_another_scale_in_refits_and_too_few_to_refit_do_no_harm():
 
 def test_weights_and_grades_count_for_what_they_say():
     points, relation = problem()
-    values = similarity(points, relation, "euclidean").astype(np.float32)
+    values = similarity(points, relation, "euclidean")
     graded = PairRelation(relation.left, relation.right, 0.2 + 0.6 * relation.similar, 80)
     milder = calibrated(points, graded)
     assert 0 < milder.slope < calibrated(points, relation).slope

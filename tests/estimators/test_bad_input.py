@@ -6,16 +6,30 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from little_problems import PAIRS, SHOWN, OwnNetwork, Rows, X, Y, pairs_within, quick_learner
+from little_problems import (
+    PAIRS,
+    SHOWN,
+    TRIPLETS,
+    OwnNetwork,
+    Rows,
+    X,
+    Y,
+    pairs_within,
+    quick_learner,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from torch import nn
 
-from twofold import LabelRelation, MetricLearner, Network, PairRelation, Targets, TripletRelation
+from twofold import LabelRelation, MetricLearner, Network, PairRelation, Targets
 
 WITH_NAN = np.where(np.arange(5) == 2, np.nan, X)
 BOTH_PATHS = pytest.mark.parametrize("given", [{"y": Y}, {"relation": PAIRS}], ids=["y", "pairs"])
 MIXED = pd.DataFrame({"colour": ["red", "blue"] * 30, "size": np.arange(60)})
+
+
+def pair_of_kinds(*similar) -> PairRelation:
+    return PairRelation([0, 1], [1, 2], similar, 60)
 
 
 def refused(error, sentence, X=X, given=None, **parameters) -> None:
@@ -72,27 +86,15 @@ def test_a_memory_mapped_array_is_looked_through_part_by_part(tmp_path, shape, r
         (X, {"y": [["a", "b"], ["c"]] * 30}, ValueError, "rows of different lengths"),
         (X, {"y": np.arange(60)}, ValueError, "The relation has no similar pair"),
         (X, {"y": np.zeros(60)}, ValueError, "no dissimilar pair"),
-        *[
-            (X, {"relation": relation}, ValueError, sentence)
-            for relation, sentence in (
-                (PairRelation([0, 1], [1, 2], [0, 0], 60), "The relation has no similar pair"),
-                (PairRelation([0, 1], [1, 2], [1, 1], 60), "The relation has no dissimilar pair"),
-                (PairRelation([0, 1], [1, 2], [1, 0], 61), "about 61 items, but X has 60 rows"),
-                (LabelRelation(np.arange(61) % 3), "about 61 items, but X has 60 rows"),
-                (TripletRelation([0], [1], [2], 61), "about 61 items, but X has 60 rows"),
-            )
-        ],
+        (X, {"relation": pair_of_kinds(0, 0)}, ValueError, "The relation has no similar pair"),
+        (X, {"relation": pair_of_kinds(1, 1)}, ValueError, "The relation has no dissimilar pair"),
+        (X[:59], {"relation": pair_of_kinds(1, 0)}, ValueError, "60 items, but X has 59 rows"),
+        (X[:59], {"relation": LabelRelation(Y)}, ValueError, "60 items, but X has 59 rows"),
+        (X[:59], {"relation": TRIPLETS}, ValueError, "60 items, but X has 59 rows"),
     ],
 )
-def test_features_and_relations_that_cannot_be_learnt_from_are_refused(
-    features, given, error, sentence
-):
+def test_what_cannot_be_learnt_from_is_refused(features, given, error, sentence):
     refused(error, sentence, features, given)
-
-
-def test_graded_pairs_are_of_both_kinds():
-    relation = PairRelation([0, 1, 0], [1, 2, 2], [0.3, 0.4, 0.9], 60)
-    assert quick_learner(feedback=0).fit(X, relation=relation).n_components_ == 4
 
 
 @BOTH_PATHS
@@ -120,9 +122,7 @@ def test_graded_pairs_are_of_both_kinds():
     ],
     ids=str,
 )
-def test_a_wrong_parameter_is_refused_with_its_value_in_either_path(
-    parameters, error, sentence, given
-):
+def test_a_wrong_parameter_is_refused_with_its_value(parameters, error, sentence, given):
     refused(error, sentence, given=given, **parameters)
 
 
@@ -172,6 +172,8 @@ def test_what_does_not_go_together_is_refused_with_the_way_out():
     sentence = "60 items have 60 different ones: set loss='squared'"
     refused(ValueError, sentence, given=given, embedder=own, feedback=0)
     refused(ValueError, "finite numbers: .* Set feedback=0", MIXED, relation, embedder=Ridge())
+    kept = Network(checkpoint="training")
+    refused(ValueError, "checkpoint needs .* a number, got None", embedder=kept, random_state=None)
     refused(TypeError, "A torch Dataset needs a network; Ridge", Rows(X), embedder=Ridge())
 
 
@@ -191,8 +193,14 @@ def test_rows_of_another_shape_or_number_are_refused_after_fit():
             learner.transform(X[:, :3])
         with pytest.raises(ValueError, match="A has 60 rows and B has 59"):
             learner.pair_similarity(X, X[1:])
-        with pytest.raises(ValueError, match="about 99 items, but X has 60 rows"):
-            learner.score(X, relation=pairs_within(Y, n_items=99))
+        for call in (learner.score, learner.calibrate_threshold):
+            with pytest.raises(ValueError, match="about 99 items, but X has 60 rows"):
+                call(X, relation=pairs_within(Y, n_items=99))
+        with pytest.raises(TypeError, match="needs pairs or labels; triplets only compare"):
+            learner.calibrate_threshold(X, relation=TRIPLETS)
+        with pytest.raises(ValueError, match="strategy='max_tpr' needs min_rate"):
+            learner.calibrate_threshold(X, Y, strategy="max_tpr")
+        assert not hasattr(learner, "threshold_")
     of_images = quick_learner().fit(X.reshape(60, 1, 1, 5), Y)
     with pytest.raises(ValueError, match=r"shape \(1, 5, 1\), .* fitted on .* \(1, 1, 5\)"):
         of_images.transform(X.reshape(60, 1, 5, 1))
@@ -201,6 +209,7 @@ def test_rows_of_another_shape_or_number_are_refused_after_fit():
 
 
 def test_a_validation_part_leaves_something_to_train_on_and_phase_1_needs_no_features():
+    quick_learner(feedback=0).fit(X, relation=pair_of_kinds(0.4, 0.9))  # grades are of both kinds
     learner = quick_learner(validation_fraction=0.95).fit(X[:6], [0, 1, 2, 0, 1, 2])
     for given in ({}, {"y": Y, "relation": LabelRelation(Y)}):
         with pytest.raises(ValueError, match="Pass y or relation, one of the two"):

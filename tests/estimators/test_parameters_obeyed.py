@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -164,48 +164,35 @@ def test_the_grade_of_several_labels_decides_the_targets(parameters, loss, grade
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("parameters", "given", "expected", "regularisation"),
     [
-        ({"y": Y}, (16, "dot", "dot", False, 0.0, "likelihood if shared")),
-        ({"y": np.arange(60) % 20}, (20, "dot", "dot", False, 0.0, "likelihood if shared")),
+        ({}, {"y": Y}, (16, "dot", 0.0, "likelihood if shared"), (0.2, 0.03)),
+        ({}, {"y": np.arange(60) % 20}, (20, "dot", 0.0, "likelihood if shared"), (0.2, 0.03)),
+        ({}, {"y": TWO_KINDS}, (16, "dot", 0.0, "squared"), (0.5, 1.0)),
+        ({"feedback": 0}, {"relation": PAIRS}, (16, "dot", 0.0, "squared"), (0.5, 1.0)),
+        ({}, {"relation": PAIRS}, (None, "contrastive", 0.2, "squared"), (0.2, 0.03)),
+        ({}, {"relation": TRIPLETS}, (None, "contrastive", 0.2, "squared"), (0.2, 0.03)),
         (
-            {"y": TWO_KINDS},
-            (16, "dot", "dot", False, 0.0, "squared"),
+            {"embedder": Network("mnist")},
+            {"y": Y},
+            (16, "dot", 0.0, "likelihood if shared"),
+            (0.2, 0),
         ),
-        ({"relation": PAIRS}, (None, "contrastive", "euclidean", True, 0.2, "squared")),
-        ({"relation": TRIPLETS}, (None, "contrastive", "euclidean", True, 0.2, "squared")),
     ],
-    ids=["classes", "twenty", "several labels", "pairs", "triplets"],
+    ids=["classes", "twenty", "labels", "statements", "feedback", "triplets", "the paper's"],
 )
-def test_the_plan_has_a_value_for_every_auto(given, expected):
-    learner = MetricLearner(random_state=0).fit(X, **given)
-    plan = learner.plan_
-    if plan.n_components is not None:
-        assert learner.transform(X).shape == (60, plan.n_components)
-    names = ("n_components", "loss", "metric", "uses_feedback", "validation_fraction", "regression")
+def test_the_plan_has_a_value_for_every_auto(parameters, given, expected, regularisation):
+    network = {"embedder": Network(), **parameters}["embedder"].set_params(max_epochs=1)
+    learner = quick_learner(n_components="auto", **{**parameters, "embedder": network})
+    plan = learner.fit(X, **given).plan_
+    names = ("n_components", "loss", "validation_fraction", "regression")
     assert tuple(getattr(plan, name) for name in names) == expected
-    parts = [plan, *([plan.embedder] if dataclasses.is_dataclass(plan.embedder) else [])]
-    values = [getattr(part, one.name) for part in parts for one in dataclasses.fields(part)]
+    assert plan.uses_feedback is (learner.selection_ is not None)
+    assert learner.n_components_ == (plan.n_components or 5)
+    assert (plan.embedder.dropout, plan.embedder.weight_decay) == regularisation
+    assert plan.embedder.learning_rate == 0.002
+    values = [getattr(part, one.name) for part in (plan, plan.embedder) for one in fields(part)]
     assert "auto" not in [value for value in values if isinstance(value, str)]
-
-
-@pytest.mark.parametrize(
-    ("architecture", "feedback", "given", "expected"),
-    [
-        ("auto", "auto", {"y": Y}, ("mlp", 0.2, 0.03)),
-        ("auto", "auto", {"y": TWO_KINDS}, ("mlp", 0.5, 1.0)),
-        ("auto", "auto", {"relation": PAIRS}, ("mlp", 0.2, 0.03)),
-        ("auto", 0, {"relation": PAIRS}, ("mlp", 0.5, 1.0)),
-        ("mnist", "auto", {"y": Y}, ("mnist", 0.2, 0.0)),
-    ],
-    ids=["classes", "several labels", "feedback", "statements", "a network of the paper's"],
-)
-def test_regularisation_is_mild_for_classes_and_feedback(architecture, feedback, given, expected):
-    network = Network(architecture, max_epochs=1)
-    learner = quick_learner(embedder=network, feedback=feedback, validation_fraction=0)
-    config = learner.fit(X, **given).plan_.embedder
-    assert (config.architecture, config.dropout, config.weight_decay) == expected
-    assert config.learning_rate == 0.002
 
 
 @pytest.mark.filterwarnings("ignore:Nothing learnt", "ignore:.*too few")

@@ -96,9 +96,7 @@ def test_verbose_is_heard_where_no_logging_was_set_up(logger, monkeypatch, capsy
     ],
     ids=["labels", "contrastive", "statements", "feedback", "selected"],
 )
-def test_a_callback_embeds_by_the_network_as_it_stands_and_changes_nothing(
-    parameters, given, logger
-):
+def test_a_callback_embeds_by_the_network_as_it_is_and_changes_nothing(parameters, given, logger):
     seen = []
     network = Network(max_epochs=2, callback=lambda epoch: seen.append(epoch.embed(X)))
     points = quick_learner(embedder=network, **parameters).fit(X, **given).transform(X)
@@ -106,12 +104,3 @@ def test_a_callback_embeds_by_the_network_as_it_stands_and_changes_nothing(
     assert not np.array_equal(seen[0], seen[1])
     np.testing.assert_allclose(seen[1], points, atol=1e-5)
     assert quick_learner(**parameters).fit(X, **given).transform(X).tobytes() == points.tobytes()
-
-
-def test_a_checkpoint_needs_a_place_and_a_number_as_the_seed(tmp_path):
-    network = Network(checkpoint=tmp_path / "training")
-    with pytest.raises(ValueError, match="checkpoint needs random_state to be a number, got None"):
-        quick_learner(embedder=network, random_state=None).fit(X, Y)
-    nowhere = Network(checkpoint=tmp_path / "nowhere" / "training")
-    with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
-        quick_learner(embedder=nowhere).fit(X, Y)

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from twofold import MetricLearner, Network, Targets
+from twofold import Network, Targets
 
 X, Y = three_blobs()
 OF_A_NETWORK: dict[str, str] = {}
@@ -50,9 +50,7 @@ def test_parameters_are_cloned_reached_by_name_and_left_alone_by_fit():
     with pytest.raises(NotFittedError):
         again.transform(X)
     np.testing.assert_allclose(again.fit(X, Y).transform(X), learner.transform(X), atol=1e-5)
-    assert repr(MetricLearner(embedder=Network(max_epochs=3), targets=Targets("dot"))) == (
-        "MetricLearner(embedder=Network(max_epochs=3), targets=Targets(loss='dot'))"
-    )
+    assert repr(Targets("dot", margin=2.0)) == "Targets(loss='dot', margin=2.0)"
 
 
 def test_a_grid_search_over_the_learners_parameters_uses_the_auroc():

@@ -18,7 +18,6 @@ from little_problems import (
     table,
 )
 from scipy import sparse
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 
 from twofold import (
@@ -151,8 +150,6 @@ def test_what_cannot_be_asked_is_said(learner, given, error, match):
         learner.suggest_pairs(**{"n": 5, **given})
 
 
-def test_who_knows_no_pairs_cannot_ask():
-    with pytest.raises(NotFittedError, match="is not fitted yet"):
-        MetricLearner().suggest_pairs(5)
+def test_who_knows_triplets_only_cannot_ask():
     with pytest.raises(TypeError, match="triplets, which this model was fitted to, only compare"):
         fitted(relation=TRIPLETS).suggest_pairs(5)
