@@ -147,11 +147,9 @@ def test_parameters_threshold_and_names_are_kept_as_far_as_json_can(tmp_path):
 def test_a_model_saved_with_its_data_goes_on(form, parameters, kind, tmp_path, request):
     features = form(X)
     if form is table and isinstance(parameters.get("embedder"), Ridge):
-        reason = "the table's columns are not restored for a regressor"
-        request.applymarker(pytest.mark.xfail(reason=reason))
+        request.applymarker(pytest.mark.xfail(reason="a regressor's columns are not restored"))
     if parameters is BY_FEEDBACK:
-        reason = "a network that was opened goes on with another dropout"
-        request.applymarker(pytest.mark.xfail(reason=reason))
+        request.applymarker(pytest.mark.xfail(reason="a network goes on with another dropout"))
     relation, more = TRIPLETS, TripletRelation([0, 1], [5, 9], [10, 11], 60)
     if kind == "pairs":
         weight = np.full(len(PAIRS), 0.5)

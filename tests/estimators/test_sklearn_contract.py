@@ -50,7 +50,6 @@ def test_parameters_are_cloned_reached_by_name_and_left_alone_by_fit():
     with pytest.raises(NotFittedError):
         again.transform(X)
     np.testing.assert_allclose(again.fit(X, Y).transform(X), learner.transform(X), atol=1e-5)
-    assert repr(Targets("dot", margin=2.0)) == "Targets(loss='dot', margin=2.0)"
 
 
 def test_a_grid_search_over_the_learners_parameters_uses_the_auroc():
