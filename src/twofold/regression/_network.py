@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -39,6 +39,7 @@ STRONG = Regularisation(dropout=0.5, weight_decay=1.0)
 for single statements, which say less of an item and are easier to memorise."""
 
 
+@dataclass(repr=False, eq=False)
 class Network(BaseEstimator):  # type: ignore[misc]
     """A network from features to targets, and how it is trained.
 
@@ -78,30 +79,17 @@ class Network(BaseEstimator):  # type: ignore[misc]
     Network(architecture='mlp', max_epochs=5)
     """
 
-    def __init__(
-        self,
-        architecture: Literal["auto"] | NetworkName | nn.Module = "auto",
-        *,
-        max_epochs: int | Literal["auto"] = "auto",
-        batch_size: int = 64,
-        learning_rate: float | Literal["auto"] = "auto",
-        weight_decay: float | Literal["auto"] = "auto",
-        dropout: float | Literal["auto"] = "auto",
-        augment: Augment | None = None,
-        loss: Literal["auto"] | Regression = "auto",
-        callback: Callable[[Epoch], Any] | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.architecture = architecture
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.dropout = dropout
-        self.augment = augment
-        self.loss = loss
-        self.callback = callback
-        self.checkpoint = checkpoint
+    architecture: Literal["auto"] | NetworkName | nn.Module = "auto"
+    _: KW_ONLY
+    max_epochs: int | Literal["auto"] = "auto"
+    batch_size: int = 64
+    learning_rate: float | Literal["auto"] = "auto"
+    weight_decay: float | Literal["auto"] = "auto"
+    dropout: float | Literal["auto"] = "auto"
+    augment: Augment | None = None
+    loss: Literal["auto"] | Regression = "auto"
+    callback: Callable[[Epoch], Any] | None = None
+    checkpoint: str | os.PathLike[str] | None = None
 
 
 def resolve_network(

@@ -37,6 +37,7 @@ class OutputScale:
         return outputs * np.float32(self.scale) + self.mean
 
 
+@dataclass(eq=False)
 class NetworkEmbedder:
     """A network with its input scaling, or a map in closed form, ready to predict.
 
@@ -54,19 +55,11 @@ class NetworkEmbedder:
         From outputs to points; None if they are the same.
     """
 
-    def __init__(
-        self,
-        network: nn.Module,
-        input_shape: tuple[int, ...],
-        device: str,
-        name: str | None = None,
-        output_scale: OutputScale | None = None,
-    ) -> None:
-        self.network = network
-        self.input_shape = input_shape
-        self.device = device
-        self.name = name
-        self.output_scale = output_scale
+    network: nn.Module
+    input_shape: tuple[int, ...]
+    device: str
+    name: str | None = None
+    output_scale: OutputScale | None = None
 
     def predict(self, X: Any) -> NDArray[np.float32]:
         """Return the points of `X`, float32 of shape (n_items, dim)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, get_args
 
 from sklearn.base import BaseEstimator
@@ -15,6 +16,7 @@ Init = Literal["auto", "random"]
 Named = Literal["auto", "fml-c", "fml-dp"]
 
 
+@dataclass(repr=False, eq=False)
 class Targets(BaseEstimator):  # type: ignore[misc]
     """How phase 1 finds a target vector for each item.
 
@@ -45,24 +47,14 @@ class Targets(BaseEstimator):  # type: ignore[misc]
     Targets(loss='contrastive', pairs='sampled')
     """
 
-    def __init__(
-        self,
-        loss: Loss = "auto",
-        *,
-        pairs: Pairs = "all",
-        n_similar: int = 10,
-        n_dissimilar: int = 10,
-        grade: Grade = "auto",
-        margin: float = 1.0,
-        init: Init = "auto",
-    ) -> None:
-        self.loss = loss
-        self.pairs = pairs
-        self.n_similar = n_similar
-        self.n_dissimilar = n_dissimilar
-        self.grade = grade
-        self.margin = margin
-        self.init = init
+    loss: Loss = "auto"
+    _: KW_ONLY
+    pairs: Pairs = "all"
+    n_similar: int = 10
+    n_dissimilar: int = 10
+    grade: Grade = "auto"
+    margin: float = 1.0
+    init: Init = "auto"
 
 
 def as_targets(targets: Named | Targets | Any) -> Targets:
