@@ -195,6 +195,7 @@ def test_the_plan_has_a_value_for_every_auto(parameters, given, expected, regula
     assert plan.embedder.learning_rate == 0.002
     values = [getattr(part, one.name) for part in (plan, plan.embedder) for one in fields(part)]
     assert "auto" not in [value for value in values if isinstance(value, str)]
+    assert "auto" not in (plan.targets.loss, plan.targets.grade)
 
 
 @pytest.mark.filterwarnings("ignore:Nothing learnt", "ignore:.*too few")

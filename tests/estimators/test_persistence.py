@@ -144,12 +144,8 @@ def test_parameters_threshold_and_names_are_kept_as_far_as_json_can(tmp_path):
     ids=["map", "selected", "network", "no feedback", "regressor"],
 )
 @pytest.mark.parametrize("kind", ["pairs", "triplets"])
-def test_a_model_saved_with_its_data_goes_on(form, parameters, kind, tmp_path, request):
+def test_a_model_saved_with_its_data_goes_on(form, parameters, kind, tmp_path):
     features = form(X)
-    if form is table and isinstance(parameters.get("embedder"), Ridge):
-        request.applymarker(pytest.mark.xfail(reason="a regressor's columns are not restored"))
-    if parameters is BY_FEEDBACK:
-        request.applymarker(pytest.mark.xfail(reason="a network goes on with another dropout"))
     relation, more = TRIPLETS, TripletRelation([0, 1], [5, 9], [10, 11], 60)
     if kind == "pairs":
         weight = np.full(len(PAIRS), 0.5)

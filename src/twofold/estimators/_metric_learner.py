@@ -22,7 +22,12 @@ from twofold.estimators._plan import Plan, check_feedback, resolve_grade, resolv
 from twofold.estimators._training_data import TrainingData
 from twofold.estimators._updating import refit_without, update_fit
 from twofold.feedback import Selection
-from twofold.regression import checkpoint_path, epoch_callback, refuse_unknown_embedder
+from twofold.regression import (
+    checkpoint_path,
+    epoch_callback,
+    is_network,
+    refuse_unknown_embedder,
+)
 from twofold.relations import (
     LabelRelation,
     PairRelation,
@@ -279,13 +284,22 @@ class MetricLearner(EmbeddingLearner):
         super().take_model(model)
         targets = np.empty((0, self.n_components_), dtype=np.float32)
         if model.data is not None:
-            self._training_data, targets = model.data, model.data.targets
+            self._training_data, targets = self._as_fitted(model.data), model.data.targets
             self.targets_, self.plan_ = targets, self._resolve(model.data.relation)
         known = model.fitted["selection"]
         self.selection_ = None
         if known is not None:
             self.selection_ = Selection(**known, embedder=self.embedder_, targets=targets)
         return self
+
+    def _as_fitted(self, data: TrainingData) -> TrainingData:
+        """Return data with the columns that a regressor was fitted to; a network sees an array."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None or is_network(self.embedder):
+            return data
+        from pandas import DataFrame  # there, since it was fitted to one
+
+        return replace(data, X=DataFrame(data.X, columns=names))
 
     def _resolve(self, relation: Relation, feedback: int | None = None) -> Plan:
         rounds = self.feedback if feedback is None else feedback

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import clone
 
 from twofold._core.checks import check_count, check_share
 from twofold._core.devices import resolve_device
@@ -100,7 +101,7 @@ def resolve_plan(
         n_components=_n_components(n_components, relation, loss, uses_feedback),
         loss=loss,
         metric="dot" if is_dot else "euclidean",
-        targets=targets,
+        targets=clone(targets).set_params(loss=loss, grade=resolve_grade(targets)),
         uses_feedback=uses_feedback,
         n_rounds=None if feedback == "auto" else int(feedback),
         embedder=_embedder(embedder, relation, uses_feedback, place),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from twofold.regression._expected_target import (
     ExpectedTarget,
@@ -145,6 +146,10 @@ def refresh_embedder(
 ) -> FittedEmbedder:
     """Go on training a copy of a fitted network towards other targets; see `fit_embedder`."""
     embedder = copy.deepcopy(embedder)
+    if embedder.name == "mlp":  # a network that was read from a file does not know its own
+        for layer in embedder.network.modules():
+            if isinstance(layer, nn.Dropout):
+                layer.p = config.dropout
     with out_of_memory_sentence(config.batch_size):
         features = open_features(X, config.device)
         task = RegressionTask(features, items, targets, config.device, config.flips)
