@@ -54,7 +54,7 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     records = [
         json.loads(path.read_text(encoding="utf-8"))
-        for kind in ("cpu", "gpu")
+        for kind in ("cpu", "cpu16", "gpu")
         for path in sorted((folder / kind).glob("*.json"))
     ]
     write_text(folder / "benchmarks.md", page(records))
