@@ -173,11 +173,12 @@ class ProjectionLayer(nn.Module):
         self.register_buffer("matrix", torch.from_numpy(projection.matrix))
         self.register_buffer("limits", None if limits is None else torch.from_numpy(limits))
         self.register_buffer("unit", torch.tensor(projection.unit))
+        self.is_unit = projection.unit  # asked in every step: a buffer would wait for the device
 
     def centred(self, items: Tensor) -> Tensor:
         """Return x − m of a batch, of features within their limits."""
         flat = items.flatten(1).to(self.shift.dtype)
-        if self.unit:
+        if self.is_unit:
             flat = functional.normalize(flat)
         if self.limits is not None:
             # 0 · infinity is NaN, so that what is not finite stays so.
