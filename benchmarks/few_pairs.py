@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import os
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +24,7 @@ import twofold
 from benchmarks import entity_features, sparse_pairs
 from benchmarks.figures import Figure
 from benchmarks.relations import why_no_data
+from benchmarks.side_by_side import run_side_by_side
 from benchmarks.sparse_pairs import (
     EPOCHS,
     FEWEST_EPOCHS,
@@ -83,9 +81,6 @@ SETTING = {
     "multi-label sets nothing less; the least that was asked for where that is more",
     "threads": "one a run",
 }
-ONE_THREAD = dict.fromkeys(
-    ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
-)
 LEARNING_CODE = (
     "_core", "relations", "datasets", "evaluation", "targets", "regression", "feedback", "asking",
     "estimators", "baselines",
@@ -142,34 +137,7 @@ def _set_of(problem: str) -> str:
 def _run(jobs: list[Job]) -> Iterator[tuple[Job, Scores]]:
     """Yield every job's scores as they come."""
     n_at_a_time = int(os.environ.get("FEW_PAIRS_AT_A_TIME", max(1, (os.cpu_count() or 1) // 2)))
-    spawn = multiprocessing.get_context("spawn")
-    with _one_thread_each(), ProcessPoolExecutor(n_at_a_time, spawn, _begin) as pool:
-        running = {pool.submit(scores, *job): job for job in jobs}
-        for done in as_completed(running):
-            yield running[done], done.result()
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Have processes that are started meanwhile use one thread: Numba looks when it is loaded."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(ONE_THREAD)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-def _begin() -> None:
-    import torch
-
-    torch.set_num_threads(1)
-    os.nice(5)
-    warm_up()
+    return run_side_by_side(scores, jobs, n_at_a_time, warm_up)
 
 
 def _figures(problem: str, results: dict[Job, Scores]) -> list[Figure]:

@@ -17,7 +17,10 @@ ONE_THREAD = dict.fromkeys(
 
 
 def run_side_by_side(
-    function: Callable[..., Result], jobs: Sequence[Job], n_at_a_time: int | None = None
+    function: Callable[..., Result],
+    jobs: Sequence[Job],
+    n_at_a_time: int | None = None,
+    warm_up: Callable[[], object] | None = None,
 ) -> Iterator[tuple[Job, Result]]:
     """Yield every job with what `function` returns for it, as they end.
 
@@ -29,9 +32,14 @@ def run_side_by_side(
         Its arguments.
     n_at_a_time : int, optional
         One for each core by default.
+    warm_up : callable, optional
+        At the top of a module; called once in every process, before its first job.
     """
     spawn = multiprocessing.get_context("spawn")
-    with _one_thread_each(), ProcessPoolExecutor(n_at_a_time, spawn, _begin) as pool:
+    with (
+        _one_thread_each(),
+        ProcessPoolExecutor(n_at_a_time, spawn, _begin, (warm_up,)) as pool,
+    ):
         running = {pool.submit(function, *job): job for job in jobs}
         for done in as_completed(running):
             yield running[done], done.result()
@@ -52,8 +60,10 @@ def _one_thread_each() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _begin() -> None:
+def _begin(warm_up: Callable[[], object] | None) -> None:
     import torch
 
     torch.set_num_threads(1)
     os.nice(5)
+    if warm_up is not None:
+        warm_up()
