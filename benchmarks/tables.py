@@ -13,7 +13,8 @@ from twofold._core.files import write_text
 HEAD = """# Benchmarks
 
 Every figure here was measured by `python -m benchmarks`, unless its table says by what, on the
-machine that stands under it; this page is made from the records beside it by `python -m benchmarks.tables results`. The machines are
+machine that stands under it; this page is made from the records beside it by
+`python -m benchmarks.tables results`. The machines are
 shared and noisy: rivals were run in turn in one process, and what counts is their ratio.
 """
 

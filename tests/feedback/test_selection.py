@@ -14,6 +14,7 @@ from twofold._core.warnings import RelationWarning
 from twofold.evaluation import pair_auroc, pair_similarity
 from twofold.feedback import Selection, refit, select_candidate
 from twofold.feedback import _candidate as candidate_module
+from twofold.feedback import _selection as selection_module
 from twofold.regression import TrainingConfig
 from twofold.relations import PairRelation
 
@@ -75,6 +76,20 @@ def test_beside_loud_noise_a_map_is_learnt_that_beats_the_features(kind):
     assert auroc(selection, others, classes) > 0.97
     assert selection.reference < 0.85
     assert selection.targets.shape == (60, 5)
+
+
+@pytest.mark.parametrize("kind", ["pairs", "triplets"])
+def test_of_many_statements_some_compare_candidates_and_all_are_fitted(kind, monkeypatch):
+    monkeypatch.setattr(selection_module, "MOST_COMPARED_ON", 150)
+    draw = toy_problems.triplets_within if kind == "triplets" else pairs_within
+    statements = draw(LOUD_CLASSES, 2000)
+    selection = select(statements=statements)
+    assert selection.n_statements == len(statements)
+    # Five folds of a fifth each at most: of all statements there would be far more.
+    assert 0 < selection.n_validated <= 160
+    assert selection.targets.shape == (60, 5)
+    others, classes = beside_loud_noise(60, seed=1)
+    assert auroc(selection, others, classes) > 0.97
 
 
 def test_what_no_linear_map_tells_is_learnt_by_the_kernel():

@@ -32,7 +32,7 @@ from twofold.regression import (
     fit_embedder,
     refresh_embedder,
 )
-from twofold.relations import PairRelation
+from twofold.relations import PairRelation, TripletRelation
 from twofold.targets import solve_targets, standardise_targets
 
 SHARE_OF_EPOCHS, SHARE_OF_RATE = 0.1, 0.3
@@ -100,8 +100,10 @@ def _go_on(
     follows: dict[str, Any] = {"margin": plan.targets.margin}
     if selection is not None:  # targets stay near where the features put them
         spread = float(np.sqrt(2 * start[linked].var(axis=0).sum())) or 1.0
+        far = spread**2 if isinstance(statements, TripletRelation) else spread
         weight = statements.n_items / len(statements)
-        follows = {"margin": spread, "prior": start, "prior_weight": weight}
+        margin = far * plan.targets.margin
+        follows = {"margin": margin, "prior": start, "prior_weight": weight}
     solution = solve_targets(
         statements,
         start.shape[1],

@@ -16,8 +16,9 @@ from torch import Tensor, nn
 from twofold.regression._projection import Projection, ProjectionLayer
 
 N_LANDMARKS, N_LANDMARKS_IF_WIDE = 2000, 1000
-"""Landmarks, and those of points with more than `WIDE` directions, each of which costs more. MNIST's
-test part, which this was chosen on: 60,000 pairs, AUROC .9980 with 2,000, .9966 with 1,000."""
+"""Landmarks, and those of points with more than `WIDE` directions, each of which costs more. On
+MNIST's test part, which this was chosen on: 60,000 pairs, AUROC .9980 with 2,000, .9966 with
+1,000."""
 WIDE = 64
 LARGEST_BASIS = 2**27
 """Numbers that a basis may hold, half a gigabyte: with more items there are fewer landmarks."""
