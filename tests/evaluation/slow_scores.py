@@ -45,8 +45,8 @@ def jaccard(train, labels, test, true, k, metric):
     return total / len(test)
 
 
-def retrieval(points, gallery, is_relevant, metric):
-    """Return (R@1, R@5, R@10, R-precision, MAP@R, n_queries, n_without_match).
+def retrieval(points, gallery, is_relevant, metric, depths=(1, 2, 4, 8)):
+    """Return (recall at each depth, R-precision, MAP@R, n_queries, n_without_match).
 
     `is_relevant(query, item)` takes indices; with `gallery` None a point is not its own gallery.
     """
@@ -63,7 +63,7 @@ def retrieval(points, gallery, is_relevant, metric):
         precisions = [
             sum(hits[: rank + 1]) / (rank + 1) if hits[rank] else 0.0 for rank in range(n_relevant)
         ]
-        recalls = [float(any(hits[:depth])) for depth in (1, 5, 10)]
+        recalls = [float(any(hits[:depth])) for depth in depths]
         rows.append([*recalls, sum(hits[:n_relevant]) / n_relevant, sum(precisions) / n_relevant])
     means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
     return (*means, len(rows), len(points) - len(rows))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, astuple
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
@@ -20,6 +20,12 @@ from twofold.evaluation import (
 )
 
 METRICS = ["euclidean", "cosine", "dot"]
+
+
+def scores_of(found):
+    """Return all but the intervals, as the slow loop does."""
+    scores = found.r_precision, found.map_at_r, found.n_queries, found.n_without_match
+    return *found.recall_at.values(), *scores
 
 
 def same_class(classes, gallery_classes=None):
@@ -51,7 +57,7 @@ def test_scores_are_those_of_a_loop_where_distances_tie(case, metric):
         if any(relevant(i, j) for i in range(n) for j in range(n) if i != j):
             wanted = slow_scores.retrieval(points.tolist(), None, relevant, metric)
             found = retrieval_scores(points, names, metric=metric)
-            assert astuple(found) == pytest.approx(wanted)
+            assert scores_of(found) == pytest.approx(wanted)
 
 
 @settings(deadline=None, max_examples=40)
@@ -68,7 +74,7 @@ def test_scores_in_a_gallery_are_those_of_a_loop(case, other, metric):
         found = retrieval_scores(
             points, names, gallery_points=gallery, gallery_labels=gallery_names, metric=metric
         )
-        assert astuple(found) == pytest.approx(wanted)
+        assert scores_of(found) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -78,11 +84,11 @@ def test_scores_of_random_points_are_those_of_a_loop(metric, dtype, n_classes):
     rng = np.random.default_rng(n_classes)
     points, classes = rng.normal(size=(60, 5)).astype(dtype), rng.integers(0, n_classes, 60)
     wanted = slow_scores.retrieval(points.astype(float).tolist(), None, same_class(classes), metric)
-    found = retrieval_scores(points, classes, metric=metric)
-    assert astuple(found) == pytest.approx(wanted)
+    found = retrieval_scores(points, classes, metric=metric, random_state=0)
+    assert scores_of(found) == pytest.approx(wanted)
     labels = np.eye(n_classes, dtype=np.uint8)[classes]
-    assert retrieval_scores(points, labels, metric=metric) == found
-    assert retrieval_scores(points, sparse.csr_array(labels), metric=metric) == found
+    for form in (labels, sparse.csr_array(labels)):
+        assert retrieval_scores(points, form, metric=metric, random_state=0) == found
 
 
 def test_map_at_r_by_hand():
@@ -92,13 +98,15 @@ def test_map_at_r_by_hand():
         ["a"],
         gallery_points=[[1.0], [2.0], [3.0], [4.0]],
         gallery_labels=["a", "b", "a", "a"],
+        k=(1, 10),
+        n_resamples=0,
     )
     assert found == RetrievalScores(
-        recall_at_1=1.0,
-        recall_at_5=1.0,
-        recall_at_10=1.0,
+        recall_at={1: 1.0, 10: 1.0},
         r_precision=pytest.approx(2 / 3),
         map_at_r=pytest.approx((1 / 1 + 0 + 2 / 3) / 3),
+        intervals={},
+        resampled=None,
         n_queries=1,
         n_without_match=0,
     )
@@ -109,8 +117,10 @@ def test_recall_looks_as_deep_as_it_says():
         classes = np.ones(20, dtype=int)
         classes[first_hit - 1] = 0
         gallery = np.arange(1.0, 21.0)[:, None]
-        found = retrieval_scores([[0.0]], [0], gallery_points=gallery, gallery_labels=classes)
-        return found.recall_at_1, found.recall_at_5, found.recall_at_10
+        found = retrieval_scores(
+            [[0.0]], [0], gallery_points=gallery, gallery_labels=classes, k=(1, 5, 10)
+        )
+        return tuple(found.recall_at.values())
 
     assert recalls(1) == (1.0, 1.0, 1.0)
     assert recalls(2) == (0.0, 1.0, 1.0)
@@ -125,45 +135,52 @@ def test_a_better_placement_scores_better(metric):
     classes = ["a", "a", "b", "b"]
     good = retrieval_scores([[2, 0.1], [2, 0], [0, 2], [0.1, 2]], classes, metric=metric)
     bad = retrieval_scores([[2, 0.1], [0, 2], [2, 0], [0.1, 2]], classes, metric=metric)
-    assert (good.recall_at_1, good.r_precision, good.map_at_r) == (1.0, 1.0, 1.0)
-    assert (bad.recall_at_1, bad.r_precision, bad.map_at_r) == (0.0, 0.0, 0.0)
+    assert (good.recall_at[1], good.r_precision, good.map_at_r) == (1.0, 1.0, 1.0)
+    assert (bad.recall_at[1], bad.r_precision, bad.map_at_r) == (0.0, 0.0, 0.0)
 
 
 def test_a_point_does_not_find_itself_but_finds_its_equals():
     points = [[0.0], [0.0], [5.0], [6.0]]
-    assert retrieval_scores(points, [0, 0, 1, 1]).recall_at_1 == 1.0
-    assert retrieval_scores(points, [0, 1, 0, 1]).recall_at_1 == 0.0
+    assert retrieval_scores(points, [0, 0, 1, 1]).recall_at[1] == 1.0
+    assert retrieval_scores(points, [0, 1, 0, 1]).recall_at[1] == 0.0
     # By inner product a point need not be its own nearest; it is left out all the same.
-    assert retrieval_scores([[1.0], [3.0], [2.0]], [0, 1, 0], metric="dot").recall_at_1 == 0.0
+    assert retrieval_scores([[1.0], [3.0], [2.0]], [0, 1, 0], metric="dot").recall_at[1] == 0.0
 
 
 def test_a_separate_gallery_is_searched_whole():
     points, classes = [[0.0], [9.0]], [0, 1]
     found = retrieval_scores(points, classes, gallery_points=points, gallery_labels=classes)
-    assert (found.recall_at_1, found.n_queries) == (1.0, 2)
+    assert (found.recall_at[1], found.n_queries) == (1.0, 2)
 
 
 def test_queries_without_a_match_are_left_out_and_counted():
     points = [[0.0], [1.0], [2.0], [3.0]]
-    found = retrieval_scores(points, ["a", "a", "b", "c"])
+    found = retrieval_scores(points, ["a", "a", "b", "c"], random_state=0)
     assert (found.n_queries, found.n_without_match) == (2, 2)
-    assert found.recall_at_1 == 1.0  # item 1 is as near to 0 as to 2: lowest index
+    assert found.recall_at[1] == 1.0  # item 1 is as near to 0 as to 2: lowest index
     labels = [[1, 0], [1, 0], [0, 0], [0, 1]]
-    assert retrieval_scores(points, labels) == found
+    assert retrieval_scores(points, labels, random_state=0) == found
+
+
+def test_the_only_item_of_a_class_stays_in_the_gallery():
+    found = retrieval_scores([[0.0], [3.0], [1.0]], ["a", "a", "b"], k=(1, 2))
+    assert (found.recall_at, found.n_queries) == ({1: 0.0, 2: 1.0}, 2)
 
 
 def test_items_share_a_label_without_having_the_same():
     labels = [[1, 1, 0], [0, 1, 1], [0, 0, 1]]  # 0-1 and 1-2 share, 0-2 do not
     found = retrieval_scores([[0.0], [1.0], [1.5]], labels)
-    assert (found.recall_at_1, found.n_queries) == (1.0, 3)
+    assert (found.recall_at[1], found.n_queries) == (1.0, 3)
     found = retrieval_scores([[0.0], [1.5], [1.0]], labels)
-    assert found.recall_at_1 == pytest.approx(2 / 3)
+    assert found.recall_at[1] == pytest.approx(2 / 3)
 
 
 def test_zeros_stored_in_a_sparse_matrix_are_no_labels():
     points, labels = [[0.0], [1.0], [2.0]], np.array([[1, 0], [1, 0], [0, 1]])
     stored = sparse.csr_array((labels.ravel(), [0, 1] * 3, [0, 2, 4, 6]), shape=(3, 2))
-    assert retrieval_scores(points, stored) == retrieval_scores(points, labels)
+    assert scores_of(retrieval_scores(points, stored)) == scores_of(
+        retrieval_scores(points, labels)
+    )
     assert _labels.encode_indicator("labels", stored).nnz == 3
 
 
@@ -178,7 +195,7 @@ def test_scores_do_not_depend_on_the_chunks(monkeypatch, numbers):
     monkeypatch.setattr(_relevance, "SHARED_NUMBERS", numbers)
     after = retrieval_scores(points, classes), retrieval_scores(points, labels)
     for one, other in zip(before, after, strict=True):
-        assert astuple(one) == pytest.approx(astuple(other))
+        assert scores_of(one) == pytest.approx(scores_of(other))
 
 
 @settings(deadline=None, max_examples=25)
@@ -189,9 +206,9 @@ def test_order_of_items_names_of_classes_and_a_rotation_change_nothing(seed):
     turn, items = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.permutation(25)
     names = np.array(["d", "b", "a", "c"])
     for metric in METRICS:
-        assert astuple(
-            retrieval_scores((points @ turn)[items], names[classes[items]], metric=metric)
-        ) == pytest.approx(astuple(retrieval_scores(points, classes, metric=metric)))
+        turned = retrieval_scores((points @ turn)[items], names[classes[items]], metric=metric)
+        found = retrieval_scores(points, classes, metric=metric)
+        assert scores_of(turned) == pytest.approx(scores_of(found))
 
 
 @settings(deadline=None, max_examples=50)
@@ -199,14 +216,18 @@ def test_order_of_items_names_of_classes_and_a_rotation_change_nothing(seed):
 def test_scores_stand_in_their_order(case):
     points, classes, _ = case
     found = retrieval_scores(points, classes)
-    assert 0 <= found.recall_at_1 <= found.recall_at_5 <= found.recall_at_10 <= 1
+    recalls = list(found.recall_at.values())
+    assert recalls == sorted(recalls)
+    assert recalls[0] >= 0
+    assert recalls[-1] <= 1
     assert 0 <= found.map_at_r <= found.r_precision <= 1
     assert found.n_queries + found.n_without_match == len(points)
 
 
 def test_scores_are_frozen_numbers():
     found = retrieval_scores(np.eye(3, dtype=np.float32), [0, 0, 1])
-    assert [type(value) for value in astuple(found)] == [float] * 5 + [int] * 2
+    assert [type(value) for value in scores_of(found)] == [float] * 6 + [int] * 2
+    assert {type(end) for ends in found.intervals.values() for end in ends} == {float}
     with pytest.raises(FrozenInstanceError):
         found.map_at_r = 1.0
 
@@ -263,3 +284,65 @@ def test_half_a_gallery_is_refused():
 def test_an_unknown_metric_is_refused():
     with pytest.raises(ValueError, match="metric must be one of 'euclidean', 'dot', 'cosine', got"):
         retrieval_scores(np.eye(2), [0, 0], metric="manhattan")
+
+
+def test_depths_of_the_recall_are_those_asked_for_each_once():
+    points, classes = np.arange(8.0)[:, None], [0, 1] * 4
+    assert list(retrieval_scores(points, classes, k=[3, 1, 3]).recall_at) == [3, 1]
+    assert retrieval_scores(points, classes, k=2).recall_at == {2: 0.25}  # the ends
+    assert retrieval_scores(points, classes, k=100).recall_at == {100: 1.0}
+    assert list(retrieval_scores(points, classes).recall_at) == [1, 2, 4, 8]
+
+
+@pytest.mark.parametrize(
+    ("k", "error", "sentence"),
+    [
+        (0, ValueError, "k must be at least 1, got 0"),
+        ([1, -2], ValueError, "k must be at least 1, got -2"),
+        (1.5, TypeError, "k must be an integer, got 1.5"),
+        ((), ValueError, "k is empty: name at least one depth"),
+    ],
+)
+def test_wrong_depths_are_refused(k, error, sentence):
+    with pytest.raises(error, match=sentence):
+        retrieval_scores(np.eye(2), [0, 0], k=k)
+
+
+def test_intervals_are_named_as_the_scores_and_hold_them():
+    rng = np.random.default_rng(3)
+    classes = np.arange(120) % 12
+    points = rng.normal(size=(12, 3))[classes] + 0.7 * rng.normal(size=(120, 3))
+    found = retrieval_scores(points, classes, k=(1, 3), random_state=0)
+    assert found.resampled == "classes"
+    scores = [*found.recall_at.values(), found.r_precision, found.map_at_r]
+    assert list(found.intervals) == ["recall_at_1", "recall_at_3", "r_precision", "map_at_r"]
+    for score, (low, high) in zip(scores, found.intervals.values(), strict=True):
+        assert 0 <= low < score < high <= 1
+    again = retrieval_scores(points, classes, k=(1, 3), random_state=0)
+    assert again == found
+
+
+def test_classes_are_drawn_from_five_on_and_what_is_asked_for_is_obeyed():
+    def resampled(n_classes, **parameters):
+        classes = np.arange(20) % n_classes
+        return retrieval_scores(np.eye(20), classes, **parameters).resampled
+
+    assert (resampled(4), resampled(5)) == ("items", "classes")
+    assert resampled(4, resample="classes") == "classes"
+    assert resampled(5, resample="items") == "items"
+    assert resampled(5, n_resamples=0) is None
+
+
+def test_a_class_without_queries_is_not_drawn():
+    # Four classes of two, and singles that nothing is relevant to.
+    classes = [0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6]
+    assert retrieval_scores(np.eye(11), classes).resampled == "items"
+
+
+def test_ways_to_resample_that_there_are_not_are_refused():
+    with pytest.raises(ValueError, match="resample must be one of 'auto', 'classes', 'items', got"):
+        retrieval_scores(np.eye(2), [0, 0], resample="queries")
+    with pytest.raises(ValueError, match="n_resamples must be at least 0, got -1"):
+        retrieval_scores(np.eye(2), [0, 0], n_resamples=-1)
+    with pytest.raises(ValueError, match=r"there is only 1: take resample='items'"):
+        retrieval_scores(np.eye(2), [0, 0], resample="classes")

@@ -4,14 +4,17 @@ from twofold.evaluation._knn import knn_accuracy, knn_jaccard
 from twofold.evaluation._pairs import pair_auroc, pair_similarity
 from twofold.evaluation._points import Metric
 from twofold.evaluation._ranks import Ranks, gain_error, pair_ranks, rank_error
+from twofold.evaluation._resampling import Interval, Resample
 from twofold.evaluation._retrieval import RetrievalScores, retrieval_scores
 from twofold.evaluation._thresholds import Calibration, Strategy, choose_threshold
 from twofold.evaluation._verification import VerificationScores, verification_scores
 
 __all__ = [
     "Calibration",
+    "Interval",
     "Metric",
     "Ranks",
+    "Resample",
     "RetrievalScores",
     "Strategy",
     "VerificationScores",

@@ -31,6 +31,13 @@ class Relevance(Protocol):
     def mark(self, rows: NDArray[np.int64], keys: NDArray[np.int64]) -> None:
         """Set the last bit of ``keys[i, g]`` where g is relevant to query ``rows[i]``."""
 
+    def membership(self) -> sparse.csr_array:
+        """Return how much of each query belongs to each class, shape (n_queries, n_classes).
+
+        Each row sums to 1: a query with several labels belongs to each of them in equal parts. The
+        row of a query without a label is empty.
+        """
+
 
 class ClassRelevance:
     """Relevant is what has the query's class.
@@ -53,6 +60,10 @@ class ClassRelevance:
     def mark(self, rows: NDArray[np.int64], keys: NDArray[np.int64]) -> None:
         """Set the last bit of the relevant keys."""
         keys |= self.queries[rows, None] == self.gallery
+
+    def membership(self) -> sparse.csr_array:
+        """Return 1 at each query's class, shape (n_queries, n_classes)."""
+        return class_membership(self.queries, np.ones(self.n_queries))
 
 
 class LabelRelevance:
@@ -82,6 +93,20 @@ class LabelRelevance:
         shared = self.queries[rows] @ self.by_label
         row_of = np.repeat(np.arange(len(rows)), np.diff(shared.indptr))
         keys[row_of, shared.indices] |= 1
+
+    def membership(self) -> sparse.csr_array:
+        """Return 1/l at each of a query's l labels, shape (n_queries, n_labels)."""
+        n_labels = np.diff(self.queries.indptr)
+        shares = np.repeat(1 / np.maximum(n_labels, 1), n_labels)
+        return sparse.csr_array(
+            (shares, self.queries.indices, self.queries.indptr), shape=self.queries.shape
+        )
+
+
+def class_membership(classes: NDArray[np.int64], weights: NDArray[np.float64]) -> sparse.csr_array:
+    """Return `weights` at each item's class, shape (n_items, n_classes)."""
+    shape = (len(classes), int(classes.max(initial=-1)) + 1)
+    return sparse.csr_array((weights, classes, np.arange(len(classes) + 1)), shape=shape)
 
 
 def relate(name: str, labels: Any, gallery_name: str, gallery_labels: Any) -> Relevance:

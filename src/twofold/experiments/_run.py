@@ -25,7 +25,7 @@ from twofold.experiments._sets import Part
 from twofold.regression import Network
 from twofold.relations import LabelRelation, PairRelation
 
-RETRIEVAL = ("recall_at_1", "recall_at_5", "recall_at_10", "r_precision", "map_at_r")
+RECALL_DEPTHS = (1, 5, 10)
 N_WARM_UP_STEPS = 6
 NOT_OF_A_RUN = ("callback", "checkpoint", "device", "verbose")
 """Parameters of a learner that do not change what it learns."""
@@ -197,7 +197,9 @@ def _scores(protocol: Protocol, examples: Examples, progress: RunProgress) -> Sc
         retrieval = retrieval_scores(
             last.test_points,
             examples.test.labels,
+            k=RECALL_DEPTHS,
             metric=trained.metric,  # type: ignore[arg-type]
+            n_resamples=0,
         )
     return Scores(
         auroc=progress.curve[-1].auroc,
@@ -212,5 +214,9 @@ def _scores(protocol: Protocol, examples: Examples, progress: RunProgress) -> Sc
         neighbour_metric=best.metric,
         epoch=best.epoch or None,
         validation=best.validation,
-        retrieval={name: getattr(retrieval, name) for name in RETRIEVAL},
+        retrieval={
+            **{f"recall_at_{depth}": share for depth, share in retrieval.recall_at.items()},
+            "r_precision": retrieval.r_precision,
+            "map_at_r": retrieval.map_at_r,
+        },
     )
