@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations, product
 from math import fsum, sqrt
 
 
@@ -67,3 +68,24 @@ def retrieval(points, gallery, is_relevant, metric, depths=(1, 2, 4, 8)):
         rows.append([*recalls, sum(hits[:n_relevant]) / n_relevant, sum(precisions) / n_relevant])
     means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
     return (*means, len(rows), len(points) - len(rows))
+
+
+def one_shot(points, classes, n_way, metric):
+    """Return the mean over classes, queries and examples of every episode there is."""
+    members = {name: [i for i, own in enumerate(classes) if own == name] for name in set(classes)}
+    of_class = []
+    for own, items in members.items():
+        shares = []
+        for query, example in product(items, items):
+            if query == example:
+                continue
+            for others in combinations(sorted(members.keys() - {own}), n_way - 1):
+                right = []
+                for distractors in product(*(members[name] for name in others)):
+                    support = [example, *distractors]
+                    far = [nearness(points[query], points[item], metric) for item in support]
+                    right.append((far[0] == min(far)) / far.count(min(far)))
+                shares.append(sum(right) / len(right))
+        if shares:
+            of_class.append(sum(shares) / len(shares))
+    return sum(of_class) / len(of_class)

@@ -1,6 +1,7 @@
 """How good points are: arrays in, numbers out."""
 
 from twofold.evaluation._knn import knn_accuracy, knn_jaccard
+from twofold.evaluation._one_shot import OneShotScores, one_shot_accuracy
 from twofold.evaluation._pairs import pair_auroc, pair_similarity
 from twofold.evaluation._points import Metric
 from twofold.evaluation._ranks import Ranks, gain_error, pair_ranks, rank_error
@@ -13,6 +14,7 @@ __all__ = [
     "Calibration",
     "Interval",
     "Metric",
+    "OneShotScores",
     "Ranks",
     "Resample",
     "RetrievalScores",
@@ -22,6 +24,7 @@ __all__ = [
     "gain_error",
     "knn_accuracy",
     "knn_jaccard",
+    "one_shot_accuracy",
     "pair_auroc",
     "pair_ranks",
     "pair_similarity",

@@ -99,6 +99,10 @@ class NeighbourOrder:
         """Return the indices that `keys` carry."""
         return np.asarray((keys & _tail_mask(self.n_gallery)) >> 1)
 
+    def without_index(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return numbers that sort by nearness alone: equally near points have equal ones."""
+        return np.asarray(keys & ~_tail_mask(self.n_gallery))
+
 
 def nearest_indices(
     queries: NDArray[Any], gallery: NDArray[Any], k: int, metric: Metric
