@@ -1,5 +1,6 @@
 """How good points are: arrays in, numbers out."""
 
+from twofold.evaluation._class_splits import ClassFold, split_classes
 from twofold.evaluation._knn import knn_accuracy, knn_jaccard
 from twofold.evaluation._one_shot import OneShotScores, one_shot_accuracy
 from twofold.evaluation._pairs import pair_auroc, pair_similarity
@@ -12,6 +13,7 @@ from twofold.evaluation._verification import VerificationScores, verification_sc
 
 __all__ = [
     "Calibration",
+    "ClassFold",
     "Interval",
     "Metric",
     "OneShotScores",
@@ -30,5 +32,6 @@ __all__ = [
     "pair_similarity",
     "rank_error",
     "retrieval_scores",
+    "split_classes",
     "verification_scores",
 ]

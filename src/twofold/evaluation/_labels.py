@@ -27,7 +27,7 @@ def encode_classes(**labels: Any) -> list[NDArray[np.int64]]:
     Classes are of any one kind: numbers, text, or objects that can be compared. As everywhere in
     Twofold -1, NaN and None say that a class is unknown, and such an item cannot be scored.
     """
-    vectors = [_class_vector(name, values) for name, values in labels.items()]
+    vectors = [_known_classes(name, values) for name, values in labels.items()]
     kinds = {name: _kind(vector) for name, vector in zip(labels, vectors, strict=True)}
     if len(set(kinds.values()) - {""}) > 1:
         each = ", ".join(f"{name} holds {kind}" for name, kind in kinds.items())
@@ -43,6 +43,16 @@ def encode_classes(**labels: Any) -> list[NDArray[np.int64]]:
         ) from None
     ends = np.cumsum([vector.size for vector in vectors])[:-1]
     return np.split(codes.astype(np.int64), ends)
+
+
+def encode_known_classes(name: str, labels: Any) -> NDArray[np.int64]:
+    """Return one class vector as numbers 0, 1, … of the classes in sorted order, -1 if unknown."""
+    classes = _class_vector(name, labels)
+    unknown = is_unknown(classes)
+    codes = np.full(classes.size, -1, dtype=np.int64)
+    if not unknown.all():
+        (codes[~unknown],) = encode_classes(**{name: classes[~unknown]})
+    return codes
 
 
 def encode_indicator(name: str, labels: Any) -> sparse.csr_array:
@@ -89,7 +99,7 @@ def check_one_label_each(**lengths: int) -> None:
 
 
 def _class_vector(name: str, labels: Any) -> NDArray[Any]:
-    """Return classes as an array of one dimension without an unknown one."""
+    """Return classes as an array of one dimension."""
     if is_matrix(labels):
         raise TypeError(
             f"{name} must hold one class an item, got a matrix of shape {np.shape(labels)}. For a "
@@ -98,6 +108,12 @@ def _class_vector(name: str, labels: Any) -> NDArray[Any]:
     classes = _as_array(name, labels)
     if classes.ndim != 1:
         raise ValueError(f"{name} must have shape (n_items,), got {classes.shape}.")
+    return classes
+
+
+def _known_classes(name: str, labels: Any) -> NDArray[Any]:
+    """Return classes as an array of one dimension without an unknown one."""
+    classes = _class_vector(name, labels)
     unknown = np.flatnonzero(is_unknown(classes))
     if unknown.size:
         raise ValueError(
