@@ -56,6 +56,12 @@ def test_grey_and_palette_images_become_red_green_and_blue() -> None:
     np.testing.assert_array_equal(decode(_file(file.getvalue()), lambda image: image), image)
 
 
+def test_one_channel_may_be_asked_for() -> None:
+    grey = _pixels(5, 7)[:, :, 0]
+    image = decode(_file(_png(grey)), lambda image: image, "L")
+    np.testing.assert_array_equal(image, grey[None])
+
+
 @pytest.mark.parametrize(
     ("size", "left", "top"), [((10, 10), 2, 2), ((9, 6), 1, 0), ((6, 13), 0, 3)]
 )

@@ -67,10 +67,10 @@ def server() -> Iterator[_Server]:
         thread.join()
 
 
-def _file(name: str, path: str, *sites: str, md5: str | None = None) -> PublicFile:
-    md5 = md5 or hashlib.md5(CONTENTS[name]).hexdigest()
+def _file(name: str, path: str, *sites: str, checksum: str | None = None) -> PublicFile:
+    checksum = checksum or f"md5:{hashlib.md5(CONTENTS[name]).hexdigest()}"
     addresses = tuple(f"{site}/{name}" for site in sites)
-    return PublicFile(path, md5, len(CONTENTS[name]), addresses)
+    return PublicFile(path, checksum, len(CONTENTS[name]), addresses)
 
 
 def _offer(monkeypatch: pytest.MonkeyPatch, *files: PublicFile) -> None:
@@ -196,13 +196,23 @@ def test_an_answer_that_never_comes_is_given_up(
             download("mnist", tmp_path)
 
 
+@pytest.mark.parametrize("checksum", ["md5:" + "0" * 32, "sha256:" + "0" * 64])
 def test_a_wrong_checksum_is_refused_and_leaves_nothing(
-    tmp_path: Path, server: _Server, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, server: _Server, monkeypatch: pytest.MonkeyPatch, checksum: str
 ) -> None:
-    _offer(monkeypatch, _file("images.gz", "mnist/a.gz", server.site, md5="0" * 32))
+    _offer(monkeypatch, _file("images.gz", "mnist/a.gz", server.site, checksum=checksum))
     with pytest.raises(ConnectionError, match=r"a\.gz could .* not the official file's checksum"):
         download("mnist", tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_may_be_known_by_its_sha256(
+    tmp_path: Path, server: _Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checksum = f"sha256:{hashlib.sha256(LARGE).hexdigest()}"
+    _offer(monkeypatch, _file("large.bin", "mnist/a.bin", server.site, checksum=checksum))
+    (path,) = download("mnist", tmp_path)
+    assert path.read_bytes() == LARGE
 
 
 def test_a_wrong_checksum_leaves_what_was_there(
@@ -210,7 +220,7 @@ def test_a_wrong_checksum_leaves_what_was_there(
 ) -> None:
     (tmp_path / "mnist").mkdir()
     (tmp_path / "mnist" / "a.gz").write_bytes(b"before")
-    _offer(monkeypatch, _file("images.gz", "mnist/a.gz", server.site, md5="0" * 32))
+    _offer(monkeypatch, _file("images.gz", "mnist/a.gz", server.site, checksum="md5:" + "0" * 32))
     with pytest.raises(ConnectionError, match="checksum"):
         download("mnist", tmp_path)
     assert [path.read_bytes() for path in (tmp_path / "mnist").iterdir()] == [b"before"]
@@ -252,8 +262,11 @@ def test_an_unknown_set_is_refused_with_those_there_are(tmp_path: Path) -> None:
 
 def test_the_official_registry_is_whole() -> None:
     files = [file for files in PUBLIC_FILES.values() for file in files]
-    assert len(files) == 5
-    assert all(len(file.md5) == 32 and int(file.md5, 16) for file in files)
+    assert len(files) == 7
+    for file in files:
+        kind, _, digest = file.checksum.partition(":")
+        assert len(digest) == {"md5": 32, "sha256": 64}[kind]
+        assert int(digest, 16)
     assert all(address.startswith("https://") for file in files for address in file.addresses)
     assert all(
         address.endswith(Path(file.path).name) for file in files for address in file.addresses

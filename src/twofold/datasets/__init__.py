@@ -17,6 +17,7 @@ from twofold.datasets._mnist import load_mnist
 from twofold.datasets._multilabel import MULTILABEL_SETS, MultilabelSet, load_multilabel
 from twofold.datasets._nus_wide import NusWideLabels, load_nus_wide_labels
 from twofold.datasets._nus_wide_images import has_nus_wide_images, load_nus_wide
+from twofold.datasets._omniglot import OmniglotPart, OmniglotSet, load_omniglot
 from twofold.datasets._pairs_file import PairsFile, load_pairs
 from twofold.datasets._pubfig83 import load_pubfig83
 
@@ -29,6 +30,8 @@ __all__ = [
     "LabelledImages",
     "MultilabelSet",
     "NusWideLabels",
+    "OmniglotPart",
+    "OmniglotSet",
     "PairsFile",
     "RecordPairs",
     "download",
@@ -39,6 +42,7 @@ __all__ = [
     "load_multilabel",
     "load_nus_wide",
     "load_nus_wide_labels",
+    "load_omniglot",
     "load_pairs",
     "load_pubfig83",
     "load_table",

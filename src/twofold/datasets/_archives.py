@@ -1,9 +1,10 @@
-"""Files in a tar archive, read without being unpacked."""
+"""Files in a tar or zip archive, read without being unpacked."""
 
 from __future__ import annotations
 
 import lzma
 import tarfile
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
@@ -11,6 +12,8 @@ from pathlib import Path, PurePosixPath
 CHUNK_BYTES = 1 << 20
 DAMAGE = (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError)
 """What a damaged archive raises, at its beginning or midway."""
+ZIP_DAMAGE = (zipfile.BadZipFile, EOFError, OSError, zlib.error, NotImplementedError, RuntimeError)
+"""The same of a zip; the last two are of compressions unknown to Python, and of passwords."""
 
 
 def archive_files(
@@ -26,8 +29,38 @@ def archive_files(
                     yield path, content.read() if content is not None else b""
             _read_to_the_end(members)
     except DAMAGE as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")
-        raise ValueError(f"{archive} cannot be read ({reason}): get it again.") from error
+        raise _unreadable(archive, error) from error
+
+
+def zipped_files(archive: Path, max_bytes: int) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """Yield path and content of every file of a zip, in the archive's order.
+
+    A name that leads out of the archive, and a file of more than `max_bytes`, are refused before
+    anything of it is read.
+    """
+    try:
+        with zipfile.ZipFile(archive) as members:
+            for member in members.infolist():
+                path = PurePosixPath(member.filename)
+                if path.is_absolute() or ".." in path.parts or "\\" in member.filename:
+                    raise ValueError(
+                        f"{archive} holds {member.filename!r}, a name that leads out of it: do "
+                        "not trust it, and put the official file there."
+                    )
+                if member.file_size > max_bytes:
+                    raise ValueError(
+                        f"{archive} holds {path} of {member.file_size:,} bytes, and {max_bytes:,} "
+                        "are the most it can have: put the official file there."
+                    )
+                if not member.is_dir():
+                    yield path, members.read(member)
+    except ZIP_DAMAGE as error:
+        raise _unreadable(archive, error) from error
+
+
+def _unreadable(archive: Path, error: Exception) -> ValueError:
+    reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")
+    return ValueError(f"{archive} cannot be read ({reason}): get it again.")
 
 
 def _read_to_the_end(members: tarfile.TarFile) -> None:

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.files import new_folder
-from twofold.datasets._decoding import ImageFile, Preparation, decode_all
+from twofold.datasets._decoding import N_CHANNELS, ImageFile, Mode, Preparation, decode_all
 
 VARIABLE = "TWOFOLD_CACHE"
 IMAGES, NAMES = "images.npy", "names.json"
 
 Decoded = tuple[NDArray[np.uint8], list[str]]
-"""Images, shape (n, 3, side, side), as a memory map, and their names."""
+"""Images, shape (n, 3 or 1, side, side), as a memory map, and their names."""
 
 
 def cache_folder() -> Path:
@@ -47,6 +47,7 @@ def decoded_once(
     prepare: Preparation,
     side: int,
     progress: Callable[[int, int], None] | None,
+    mode: Mode = "RGB",
 ) -> Decoded:
     """Return images from the cache, where they are put first if they are not there.
 
@@ -62,12 +63,14 @@ def decoded_once(
         Width and height of the images.
     progress : callable or None
         Called with the number of decoded images and of all.
+    mode : {"RGB", "L"}
+        Whether images are of three channels, or grey.
     """
     entry = cache_folder() / entry_name
     kept = _open(entry)
     if kept is not None:
         return kept
-    _write(entry, files(), prepare, side, progress)
+    _write(entry, files(), prepare, side, progress, mode)
     written = _open(entry)
     if written is None:
         raise OSError(f"{entry} was written but cannot be read: set {VARIABLE} to another folder.")
@@ -91,9 +94,10 @@ def _write(
     prepare: Preparation,
     side: int,
     progress: Callable[[int, int], None] | None,
+    mode: Mode,
 ) -> None:
     """Decode into a new entry of the cache, which is there whole or not at all."""
-    shape = (len(files), 3, side, side)
+    shape = (len(files), N_CHANNELS[mode], side, side)
     try:
         entry.parent.mkdir(parents=True, exist_ok=True)
         with new_folder(entry, marker=IMAGES) as folder:
@@ -103,7 +107,7 @@ def _write(
             with (folder / IMAGES).open("wb") as rows:
                 header = {"descr": "|u1", "fortran_order": False, "shape": shape}
                 np.lib.format.write_array_header_1_0(rows, header)
-                for n_done, image in enumerate(decode_all(files, prepare), start=1):
+                for n_done, image in enumerate(decode_all(files, prepare, mode), start=1):
                     rows.write(image.tobytes())
                     if progress is not None:
                         progress(n_done, len(files))

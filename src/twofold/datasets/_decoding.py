@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ CHUNK = 1024
 """So many images at most wait, decoded, to be taken."""
 
 Preparation = Callable[[Image.Image], Image.Image]
+Mode = Literal["RGB", "L"]
+"""What an image becomes: red, green and blue, or grey."""
+N_CHANNELS: dict[Mode, int] = {"RGB": 3, "L": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +44,29 @@ class ImageFile:
     place: Path
 
 
-def decode_all(files: Sequence[ImageFile], prepare: Preparation) -> Iterator[NDArray[np.uint8]]:
-    """Yield each file's image, shape (3, height, width), in order; pillow works in threads."""
+def decode_all(
+    files: Sequence[ImageFile], prepare: Preparation, mode: Mode = "RGB"
+) -> Iterator[NDArray[np.uint8]]:
+    """Yield each file's image, shape (3 or 1, height, width), in order; pillow works in threads."""
     with ThreadPoolExecutor() as threads:
         for start in range(0, len(files), CHUNK):
             chunk = files[start : start + CHUNK]
-            yield from threads.map(lambda file: decode(file, prepare), chunk)
+            yield from threads.map(lambda file: decode(file, prepare, mode), chunk)
 
 
-def decode(file: ImageFile, prepare: Preparation) -> NDArray[np.uint8]:
-    """Return one file's image as red, green and blue, shape (3, height, width)."""
+def decode(file: ImageFile, prepare: Preparation, mode: Mode = "RGB") -> NDArray[np.uint8]:
+    """Return one file's image as red, green and blue, or grey, shape (3 or 1, height, width)."""
     opened = io.BytesIO(file.content) if isinstance(file.content, bytes) else file.content
     try:
         with Image.open(opened) as image:
-            prepared = prepare(image.convert("RGB"))
+            prepared = prepare(image.convert(mode))
     except DAMAGE as error:
         raise ValueError(
             f"{file.place} is no image that can be read ({error}): get it again, or take it out "
             "of the set."
         ) from error
-    return np.asarray(prepared, dtype=np.uint8).transpose(2, 0, 1)
+    pixels = np.asarray(prepared, dtype=np.uint8)
+    return pixels.reshape(*pixels.shape[:2], N_CHANNELS[mode]).transpose(2, 0, 1)
 
 
 def scale_to_square(image: Image.Image, side: int) -> Image.Image:

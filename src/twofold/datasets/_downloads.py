@@ -29,8 +29,8 @@ class PublicFile:
     ----------
     path : str
         Its place in the data folder.
-    md5 : str
-        Its checksum.
+    checksum : str
+        The kind and the digest: ``md5:…`` or ``sha256:…``.
     n_bytes : int
         Its size, for the display of progress.
     addresses : tuple of str
@@ -38,7 +38,7 @@ class PublicFile:
     """
 
     path: str
-    md5: str
+    checksum: str
     n_bytes: int
     addresses: tuple[str, ...]
 
@@ -48,7 +48,13 @@ def _mnist_file(name: str, md5: str, n_bytes: int) -> PublicFile:
         "https://ossci-datasets.s3.amazonaws.com/mnist",
         "https://storage.googleapis.com/cvdf-datasets/mnist",
     )
-    return PublicFile(f"mnist/{name}", md5, n_bytes, tuple(f"{site}/{name}" for site in sites))
+    addresses = tuple(f"{site}/{name}" for site in sites)
+    return PublicFile(f"mnist/{name}", f"md5:{md5}", n_bytes, addresses)
+
+
+def _omniglot_file(name: str, sha256: str, n_bytes: int) -> PublicFile:
+    address = f"https://github.com/brendenlake/omniglot/raw/master/python/{name}"
+    return PublicFile(f"omniglot/{name}", f"sha256:{sha256}", n_bytes, (address,))
 
 
 PUBLIC_FILES: dict[str, tuple[PublicFile, ...]] = {
@@ -61,9 +67,21 @@ PUBLIC_FILES: dict[str, tuple[PublicFile, ...]] = {
     "cifar10": (
         PublicFile(
             "cifar10/cifar-10-binary.tar.gz",
-            "c32a1d4ab5d03f1284b67883e8d87530",
+            "md5:c32a1d4ab5d03f1284b67883e8d87530",
             170_052_171,
             ("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",),
+        ),
+    ),
+    "omniglot": (
+        _omniglot_file(
+            "images_background_small1.zip",
+            "f38eb80f801274ac2b4dff5b24289016bfaba4a7d5bb50deebf27104ad6cb8a4",
+            1_319_022,
+        ),
+        _omniglot_file(
+            "images_background_small2.zip",
+            "3ccaa407515a8778e5d0861875af38b17e418f301ad5bb3b5a6b65d901a41c7f",
+            1_580_917,
         ),
     ),
 }
@@ -83,8 +101,8 @@ def download(
     Parameters
     ----------
     name : str
-        ``"mnist"`` or ``"cifar10"``. The name of a set without a public download gets a sentence
-        that says which files go where.
+        ``"mnist"``, ``"cifar10"`` or ``"omniglot"``. The name of a set without a public download
+        gets a sentence that says which files go where.
     data_dir : path, optional
         The data folder, which is made if it is not there; by default what the variable
         TWOFOLD_DATA names.
@@ -144,7 +162,7 @@ def _fetch(file: PublicFile, folder: Path, bar: _Bar) -> Path:
     for address in file.addresses:
         bar.start_file()
         try:
-            _retrieve(address, path, file.md5, bar)
+            _retrieve(address, path, file.checksum, bar)
         except _NotGivenError as failure:
             reasons.append(f"{address}: {failure}")
         else:
@@ -162,7 +180,7 @@ class _NotGivenError(Exception):
     """An address did not give the file; the message says why in a few words."""
 
 
-def _retrieve(address: str, path: Path, md5: str, bar: _Bar) -> None:
+def _retrieve(address: str, path: Path, checksum: str, bar: _Bar) -> None:
     import pooch
     from requests import RequestException
 
@@ -173,7 +191,7 @@ def _retrieve(address: str, path: Path, md5: str, bar: _Bar) -> None:
         with _quiet(pooch.get_logger()):
             pooch.retrieve(
                 address,
-                f"md5:{md5}",
+                checksum,
                 path.name,
                 path.parent,
                 downloader=downloader,

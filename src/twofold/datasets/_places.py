@@ -21,6 +21,9 @@ PLACES = {
         "ImageList/{{Train,Test}}Imagelist.txt and Flickr/<folder>/<file>.jpg into "
         "{folder}/nus_wide"
     ),
+    "omniglot": (
+        "put images_background_small1.zip and images_background_small2.zip into {folder}/omniglot"
+    ),
     "scene": "put its file at {folder}/multilabel/scene.npz",
     "yeast": "put its file at {folder}/multilabel/yeast.npz",
     "corel5k": "put its file at {folder}/multilabel/corel5k.npz",
@@ -46,5 +49,10 @@ def download_hint(name: str, folder: Path) -> str:
     """Return how the set `name`, which has a public download, is downloaded."""
     return (
         f"get it with twofold reproduce {name} --download, or in Python with "
-        f'twofold.datasets.download("{name}", "{folder}")'
+        f"{download_call(name, folder)}"
     )
+
+
+def download_call(name: str, folder: Path) -> str:
+    """Return the line of Python that downloads the set `name`."""
+    return f'twofold.datasets.download("{name}", "{folder}")'
