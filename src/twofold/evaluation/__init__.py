@@ -1,5 +1,6 @@
 """How good points are: arrays in, numbers out."""
 
+from twofold.evaluation._all_pairs import all_pairs_auroc
 from twofold.evaluation._class_splits import ClassFold, split_classes
 from twofold.evaluation._knn import knn_accuracy, knn_jaccard
 from twofold.evaluation._one_shot import OneShotScores, one_shot_accuracy
@@ -22,6 +23,7 @@ __all__ = [
     "RetrievalScores",
     "Strategy",
     "VerificationScores",
+    "all_pairs_auroc",
     "choose_threshold",
     "gain_error",
     "knn_accuracy",
