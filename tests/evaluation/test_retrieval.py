@@ -18,6 +18,8 @@ from twofold.evaluation import (
     _relevance,
     retrieval_scores,
 )
+from twofold.evaluation._relevance import class_membership
+from twofold.evaluation._resampling import bootstrap_intervals
 
 METRICS = ["euclidean", "cosine", "dot"]
 
@@ -346,3 +348,22 @@ def test_ways_to_resample_that_there_are_not_are_refused():
         retrieval_scores(np.eye(2), [0, 0], n_resamples=-1)
     with pytest.raises(ValueError, match=r"there is only 1: take resample='items'"):
         retrieval_scores(np.eye(2), [0, 0], resample="classes")
+
+
+@pytest.mark.parametrize("resample", ["classes", "items"])
+def test_intervals_are_drawn_from_the_scores_of_each_query_and_its_own_class(resample):
+    # Queries of three classes find their like, others by luck; one item is alone in its class.
+    classes = np.array([9, *np.repeat(np.arange(7), [2, 2, 4, 2, 6, 2, 2])])
+    places = np.random.default_rng(1).permutation(21) * 100.0
+    for name in (0, 1, 4):
+        places[classes == name] = 1e4 * (name + 1) + np.arange((classes == name).sum())
+    found = retrieval_scores(places[:, None], classes, k=1, resample=resample, random_state=0)
+    hits = []
+    for query in range(1, 21):
+        order = slow_scores.ranking([places[query]], places[:, None], "euclidean", without=query)
+        hits.append(float(classes[order[0]] == classes[query]))
+    membership = class_membership(classes[1:], np.ones(20))
+    rng = np.random.default_rng(0)
+    (wanted,) = bootstrap_intervals(np.array(hits)[:, None], membership, resample, 1000, rng)
+    assert found.intervals["recall_at_1"] == pytest.approx(wanted)
+    assert wanted[0] < np.mean(hits) < wanted[1]
