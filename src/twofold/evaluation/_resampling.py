@@ -22,9 +22,10 @@ Interval = tuple[float, float]
 MIN_CLASSES = 5
 """From how many classes on "auto" draws them.
 
-In a simulation of 200 queries a class, whose shares of hits differ by 0.1 (standard deviation), the
-95 % interval holds the truth in 57 % of cases with 2 classes, 85 % with 5, 87 % with 8, 92 % with
-20. Drawing items it does so in 41 to 48 %, with any number of classes.
+How often a 95 % interval held the truth in 1,000 simulated sets of 200 queries a class, drawing
+classes: 52 to 57 % with 2 of them, 75 to 78 % with 3, 82 to 83 % with 5, 87 to 88 % with 8 and 93 %
+with 20, whether their shares of hits differ by 0.02 or by 0.1 (standard deviation). Drawing items:
+89 to 91 % and 44 to 46 %, whatever the number of classes. Below five neither is to be trusted.
 """
 ENDS = (0.025, 0.975)
 DRAWN_NUMBERS = 2**22

@@ -78,8 +78,9 @@ def retrieval_scores(
 
     The intervals are of a bootstrap over queries in the same gallery. Queries of one class are not
     independent, so whole classes are drawn where there are at least five. Of few classes even these
-    intervals are too narrow: of five they hold the truth in about 85 % of cases, of twenty in 92 %.
-    A query with several labels counts, in equal parts, with each of them.
+    intervals are too narrow: simulated, they held the truth in 82 % of cases with five classes and
+    93 % with twenty; drawing items, where classes differ much, in 45 %. A query with several labels
+    counts, in equal parts, with each of them.
 
     Parameters
     ----------
