@@ -1,6 +1,12 @@
 """How good points are: arrays in, numbers out."""
 
+from twofold.evaluation._calibration import (
+    SimilarityCalibration,
+    fit_similarity_calibration,
+    scaled_similarity,
+)
 from twofold.evaluation._knn import knn_accuracy, knn_jaccard
+from twofold.evaluation._neighbours import nearest_indices
 from twofold.evaluation._pairs import pair_auroc, pair_similarity
 from twofold.evaluation._points import Metric
 from twofold.evaluation._ranks import Ranks, gain_error, pair_ranks, rank_error
@@ -13,16 +19,20 @@ __all__ = [
     "Metric",
     "Ranks",
     "RetrievalScores",
+    "SimilarityCalibration",
     "Strategy",
     "VerificationScores",
     "choose_threshold",
+    "fit_similarity_calibration",
     "gain_error",
     "knn_accuracy",
     "knn_jaccard",
+    "nearest_indices",
     "pair_auroc",
     "pair_ranks",
     "pair_similarity",
     "rank_error",
     "retrieval_scores",
+    "scaled_similarity",
     "verification_scores",
 ]
