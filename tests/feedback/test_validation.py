@@ -99,7 +99,7 @@ class Scripted:
         return self.script[0]
 
     def rounds(self, problem):
-        assert problem.callback is None
+        assert problem.watch.callback is None
         self.script[2].append(problem)
         yield from map(scripted_round, self.script[1])
 

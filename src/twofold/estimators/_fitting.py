@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twofold._core.progress import Reporter
 from twofold.estimators._plan import Plan, PlannedRegression
 from twofold.evaluation import Metric
-from twofold.feedback import Problem, Selection, pose_problem, select_candidate
+from twofold.feedback import Problem, Selection, Watch, pose_problem, select_candidate
 from twofold.regression import (
-    Callback,
     FittedEmbedder,
     NetworkEmbedder,
     OutputScale,
@@ -43,15 +40,6 @@ class Fit:
     selection: Selection | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Watch:
-    """Who is told of progress, and where a training is kept."""
-
-    reporter: Reporter
-    callback: Callback | None = None
-    checkpoint: Path | None = None
-
-
 def fit_plan(plan: Plan, X: Any, relation: Relation, rng: np.random.Generator, watch: Watch) -> Fit:
     """Fit an embedder to features and a relation over their rows."""
     if not plan.uses_feedback:
@@ -59,13 +47,15 @@ def fit_plan(plan: Plan, X: Any, relation: Relation, rng: np.random.Generator, w
     if isinstance(relation, LabelRelation):
         relation = _sampled(plan, relation, rng)
     problem = state_problem(plan, X, relation, rng, watch)
-    with out_of_memory_sentence(_batch_size(plan.embedder)):
+    embedder = plan.embedder
+    batch_size = embedder.batch_size if isinstance(embedder, TrainingConfig) else 1
+    with out_of_memory_sentence(batch_size):
         selection = select_candidate(
             problem,
             n_components=plan.n_components,
             n_rounds=plan.n_rounds,
             validation_fraction=plan.validation_fraction,
-            embedder=plan.embedder,
+            embedder=embedder,
         )
     return selected_fit(selection, problem)
 
@@ -81,9 +71,7 @@ def state_problem(
         margin=plan.targets.margin,
         device=plan.device,
         rng=rng,
-        callback=watch.callback,
-        checkpoint=watch.checkpoint,
-        report=watch.reporter,
+        watch=watch,
     )
 
 
@@ -107,9 +95,9 @@ def selected_fit(selection: Selection, problem: Problem) -> Fit:
 
 def fit_once(plan: Plan, X: Any, relation: Relation, rng: np.random.Generator, watch: Watch) -> Fit:
     """Solve the targets, then regress to them."""
-    solution, linked = place_targets(plan, relation, rng, watch.reporter)
+    solution, linked = place_targets(plan, relation, rng, watch)
     targets, mean, scale = standardise_targets(solution.points[linked])
-    watch.reporter(f"regression of {len(targets)} items to targets of {targets.shape[1]}")
+    watch.report(f"regression of {len(targets)} items to targets of {targets.shape[1]}")
     fitted = fit_embedder(
         plan.embedder,
         X,
@@ -126,10 +114,7 @@ def fit_once(plan: Plan, X: Any, relation: Relation, rng: np.random.Generator, w
 
 
 def regressed_fit(
-    plan: Plan,
-    solution: TargetSolution,
-    linked: NDArray[np.bool_],
-    fitted: FittedEmbedder,
+    plan: Plan, solution: TargetSolution, linked: NDArray[np.bool_], fitted: FittedEmbedder
 ) -> Fit:
     """Return solved targets and what was regressed to them as the fit of a learner."""
     history: dict[str, Any] = {"targets": solution.history.tolist()}
@@ -149,14 +134,14 @@ def regressed_fit(
 
 
 def place_targets(
-    plan: Plan, relation: Relation, rng: np.random.Generator, reporter: Reporter
+    plan: Plan, relation: Relation, rng: np.random.Generator, watch: Watch
 ) -> tuple[TargetSolution, NDArray[np.bool_]]:
     """Solve phase 1; say which items are in some statement, so that they have a target."""
     if isinstance(relation, LabelRelation) and plan.targets.pairs == "sampled":
         relation = _sampled(plan, relation, rng)
     is_random = plan.targets.init == "random" and not isinstance(relation, LabelRelation)
     assert plan.n_components is not None
-    reporter(f"targets of {relation.n_items} items")
+    watch.report(f"targets of {relation.n_items} items")
     solution = solve_targets(
         relation,
         plan.n_components,
@@ -164,7 +149,7 @@ def place_targets(
         margin=plan.targets.margin,
         device=plan.device,
         random_state=rng,
-        callback=reporter.on_targets,
+        callback=watch.on_targets,
         **(PAPER_START if is_random else {}),
     )
     linked = relation.known if isinstance(relation, LabelRelation) else relation.linked
@@ -189,7 +174,3 @@ def _possible_regression(regression: PlannedRegression, targets: NDArray[np.floa
         f"loss='likelihood' needs targets that items share, but {len(targets)} items have "
         f"{n_values} different ones: set loss='squared'."
     )
-
-
-def _batch_size(embedder: Any) -> int:
-    return embedder.batch_size if isinstance(embedder, TrainingConfig) else 1

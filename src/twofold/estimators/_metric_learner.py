@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -15,26 +15,20 @@ from twofold._core.progress import Reporter
 from twofold._core.random import RandomState, as_generator
 from twofold.asking import Suggestions, suggest
 from twofold.estimators._embedding_learner import EmbeddingLearner
-from twofold.estimators._fitting import Fit, Watch, fit_plan, place_targets
+from twofold.estimators._fitting import Fit, fit_plan, place_targets
 from twofold.estimators._inputs import check_features
 from twofold.estimators._model import Model, save_model
 from twofold.estimators._plan import Plan, check_feedback, resolve_grade, resolve_plan
 from twofold.estimators._training_data import TrainingData
 from twofold.estimators._updating import refit_without, update_fit
-from twofold.feedback import Selection
+from twofold.feedback import Selection, Watch
 from twofold.regression import (
     checkpoint_path,
     epoch_callback,
     is_network,
     refuse_unknown_embedder,
 )
-from twofold.relations import (
-    LabelRelation,
-    PairRelation,
-    Relation,
-    TripletRelation,
-    as_relation,
-)
+from twofold.relations import LabelRelation, PairRelation, Relation, TripletRelation, as_relation
 from twofold.targets import Named, Targets, TargetSolution, as_targets
 
 
@@ -180,9 +174,9 @@ class MetricLearner(EmbeddingLearner):
     ) -> Self:
         """Take in statements, and items, that arrive later, without fitting anew.
 
-        A ridge map is fitted again, and candidates are compared again once statements are half as
-        many more; a network goes on from what it has learnt for a tenth of its epochs; a regressor
-        is fitted once more. A threshold has to be calibrated again.
+        A ridge map is fitted again, and candidates are compared again once as many statements are
+        new as they were compared on; a network goes on from what it has learnt for a few epochs; a
+        regressor is fitted once more. A threshold has to be calibrated again.
 
         Parameters
         ----------
@@ -214,7 +208,7 @@ class MetricLearner(EmbeddingLearner):
 
         They are in doubt, and half of them likely alike, if the pairs stated were drawn at random;
         none was stated before, nor follows from a statement about items with equal features. Items
-        in some statement come first. The embedding is fitted three times more, without some
+        in some statement come first. The embedding is fitted five times more, without some
         statements, to say how likely pairs are alike: that takes about as long as `fit`.
 
         Parameters
@@ -251,7 +245,7 @@ class MetricLearner(EmbeddingLearner):
             relation = LabelRelation(y, grade=resolve_grade(as_targets(self.targets)))
         plan = self._resolve(relation, feedback=0)
         rng = as_generator(self.random_state)
-        return place_targets(plan, relation, rng, Reporter(self.verbose))[0]
+        return place_targets(plan, relation, rng, Watch(Reporter(self.verbose)))[0]
 
     def save(self, folder: str | os.PathLike[str], *, with_data: bool = False) -> Path:
         """Write the model to a folder, whole or not at all; `twofold.load` opens it.
@@ -274,7 +268,9 @@ class MetricLearner(EmbeddingLearner):
     def to_model(self, with_data: bool = False) -> Model:
         """Return what is saved of a fitted learner."""
         model = super().to_model()
-        model.fitted["selection"] = _plain_selection(self.selection_)
+        if self.selection_ is not None:
+            fitted = replace(model.fitted, selection=self.selection_.plain())
+            model = replace(model, fitted=fitted)
         if with_data:
             return replace(model, data=self._fitted_to("save(with_data=True)"))
         return model
@@ -286,7 +282,7 @@ class MetricLearner(EmbeddingLearner):
         if model.data is not None:
             self._training_data, targets = self._as_fitted(model.data), model.data.targets
             self.targets_, self.plan_ = targets, self._resolve(model.data.relation)
-        known = model.fitted["selection"]
+        known = model.fitted.selection
         self.selection_ = None
         if known is not None:
             self.selection_ = Selection(**known, embedder=self.embedder_, targets=targets)
@@ -348,15 +344,3 @@ class MetricLearner(EmbeddingLearner):
         # What was learnt from stays with its owner: a pickle is the model.
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_training_data"}
-
-
-def _plain_selection(selection: Selection | None) -> dict[str, Any] | None:
-    """Return a selection without its arrays."""
-    if selection is None:
-        return None
-    left_out = ("embedder", "targets")
-    return {
-        field.name: getattr(selection, field.name)
-        for field in fields(Selection)
-        if field.name not in left_out
-    }

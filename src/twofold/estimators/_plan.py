@@ -11,6 +11,7 @@ from sklearn.base import clone
 from twofold._core.checks import check_count, check_share
 from twofold._core.devices import resolve_device
 from twofold.evaluation import Metric
+from twofold.feedback import MOST_FOLDS
 from twofold.regression import (
     MILD,
     STRONG,
@@ -34,8 +35,6 @@ from twofold.targets import Targets, gauge_targets
 PlannedRegression = Regression | Literal["likelihood if shared"]
 N_COMPONENTS, MOST_COMPONENTS = 16, 256
 GAUGING_SEED = 0
-VALIDATION_FRACTION = 0.2
-"""Of the items, with feedback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def resolve_plan(
     loss = _loss(targets, uses_feedback)
     is_dot = loss == "dot" and not isinstance(relation, TripletRelation)
     if validation_fraction == "auto":
-        share = VALIDATION_FRACTION if uses_feedback else 0.0
+        share = 1 / MOST_FOLDS if uses_feedback else 0.0
     else:
         share = check_share("validation_fraction", validation_fraction)
     place = resolve_device(device)

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twofold._core.progress import Reporter
 from twofold.estimators._fitting import (
     Fit,
-    Watch,
     fit_once,
     fit_plan,
     regressed_fit,
@@ -21,7 +19,7 @@ from twofold.estimators._fitting import (
 )
 from twofold.estimators._plan import Plan
 from twofold.estimators._training_data import TrainingData
-from twofold.feedback import Selection, refit
+from twofold.feedback import Selection, Watch, refit
 from twofold.regression import (
     Embedder,
     FittedEmbedder,
@@ -47,12 +45,7 @@ def update_fit(
     rng: np.random.Generator,
     watch: Watch,
 ) -> Fit:
-    """Go on from a fit with other statements, or more items.
-
-    Ridge maps and regressors are fitted again; candidates are compared again once statements have
-    become half as many more, or where the features were kept as given. A network goes on for a few
-    epochs.
-    """
+    """Go on from a fit with other statements, or more items; see `MetricLearner.update`."""
     if selection is None or selection.candidate == "network":
         return _go_on(plan, embedder, selection, data, rng, watch)
     if selection.is_outgrown_by(len(data.relation)):
@@ -70,7 +63,7 @@ def refit_without(
     """
     if selection is not None and selection.candidate == "features as given":
         return None
-    watch = Watch(Reporter(verbose=False))
+    watch = Watch()
 
     def points(kept: PairRelation) -> NDArray[np.float32]:
         if selection is None:
@@ -111,7 +104,7 @@ def _go_on(
         init=start,
         device=plan.device,
         random_state=rng,
-        callback=watch.reporter.on_targets,
+        callback=watch.on_targets,
         **follows,
     )
     fitted = _regress(plan, embedder, data, solution.points[linked], rng, watch)

@@ -15,11 +15,6 @@ from torch import Tensor, nn
 
 from twofold.regression._projection import Projection, ProjectionLayer
 
-N_LANDMARKS, N_LANDMARKS_IF_WIDE = 2000, 1000
-"""Landmarks, and those of points with more than `WIDE` directions, each of which costs more. On
-MNIST's test part, which this was chosen on: 60,000 pairs, AUROC .9980 with 2,000, .9966 with
-1,000."""
-WIDE = 64
 LARGEST_BASIS = 2**27
 """Numbers that a basis may hold, half a gigabyte: with more items there are fewer landmarks."""
 KERNEL_WIDTH = 0.5
@@ -117,6 +112,7 @@ def ridge_basis(
     points: NDArray[np.float32],
     device: str,
     rng: np.random.Generator,
+    n_landmarks: int,
 ) -> RidgeBasis:
     """Return the basis of ridge maps of items, whose points are given; landmarks are drawn of them.
 
@@ -130,11 +126,12 @@ def ridge_basis(
         Where the basis is to lie.
     rng : Generator
         Draws the landmarks.
+    n_landmarks : int
+        How many, at most.
     """
     every = torch.from_numpy(points).to(device)
     n_items, n_directions = every.shape
-    most = N_LANDMARKS if n_directions <= WIDE else N_LANDMARKS_IF_WIDE
-    n_landmarks = max(1, min(most, LARGEST_BASIS // n_items, n_items))
+    n_landmarks = max(1, min(n_landmarks, LARGEST_BASIS // n_items, n_items))
     drawn = rng.choice(n_items, n_landmarks, replace=False)
     landmarks = every[torch.from_numpy(drawn).to(device)]
     width = _kernel_width(landmarks)
