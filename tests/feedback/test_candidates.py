@@ -29,9 +29,7 @@ def a_problem(rows=None, **options):
 def a_map(problem, n_rounds: int = 4, multiplier: float = 1.0, unit=False) -> RidgeCandidate:
     projection = fit_projection(problem.features, 5, clipped=True, unit=unit)
     points = projection.points(problem.features, problem.items)
-    space = FeatureSpace(
-        projection, points, ridge_basis(projection, points, "cpu", problem.rng, 99)
-    )
+    space = FeatureSpace(projection, points, ridge_basis(projection, points, "cpu", problem.rng))
     return RidgeCandidate(space, "euclidean", multiplier, n_rounds)
 
 

@@ -66,7 +66,7 @@ def feature_skip(architecture) -> NetworkEmbedder:
 def ridge_map(clipped: bool, unit: bool) -> NetworkEmbedder:
     opened = open_features(X, "cpu")
     projection = fit_projection(opened, 3, clipped=clipped, unit=unit)
-    basis = ridge_basis(projection, projection.points(opened, np.arange(40)), "cpu", RNG(0), 99)
+    basis = ridge_basis(projection, projection.points(opened, np.arange(40)), "cpu", RNG(0))
     weights = 0.3 * torch.randn(43, 3, generator=torch.Generator().manual_seed(0))
     return NetworkEmbedder(basis.as_map(weights).eval(), (6,), "cpu")
 

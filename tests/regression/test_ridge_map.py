@@ -26,11 +26,11 @@ UNSEEN = (RNG.normal(size=(25, 5)) * 2).astype(np.float32)
 OUTPUTS = RNG.normal(size=(60, 5)).astype(np.float32)
 
 
-def a_basis(features=X, seed=0, n_directions=None, n_landmarks=99) -> RidgeBasis:
+def a_basis(features=X, seed: int = 0, n_directions: int | None = None) -> RidgeBasis:
     opened = open_features(features, "cpu")
     projection = fit_projection(opened, n_directions, clipped=True)
     points = projection.points(opened, np.arange(opened.n_items))
-    return ridge_basis(projection, points, "cpu", np.random.default_rng(seed), n_landmarks)
+    return ridge_basis(projection, points, "cpu", np.random.default_rng(seed))
 
 
 def some_weights(basis: RidgeBasis, n_outputs: int = 5) -> torch.Tensor:
@@ -115,21 +115,26 @@ def test_a_basis_is_the_same_in_blocks(monkeypatch):
     torch.testing.assert_close(a_basis().values, whole, atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize(("largest", "expected"), [(60 * 12, 12), (60 * 1000, 60), (1, 1)])
-def test_with_many_items_there_are_fewer_landmarks(largest, expected, monkeypatch):
-    monkeypatch.setattr(ridge_map_module, "LARGEST_BASIS", largest)
+@pytest.mark.parametrize(("n_each", "expected"), [(12, 12), (1000, 60), (0, 1)])
+@pytest.mark.parametrize(("bound", "n_numbers"), [("LARGEST_BASIS", 60), ("LARGEST_MAP", 5)])
+def test_with_many_items_or_directions_there_are_fewer_landmarks(
+    bound, n_numbers, n_each, expected, monkeypatch
+):
+    monkeypatch.setattr(ridge_map_module, bound, n_each * n_numbers)
     basis = a_basis()
     assert basis.landmarks.shape == (expected, 5)
     assert basis.values.shape == (60, 5 + expected)
 
 
-def test_no_more_landmarks_than_a_number_are_drawn_and_none_twice():
-    landmarks = a_basis(n_landmarks=40).landmarks.numpy()
+def test_no_more_landmarks_than_a_number_are_drawn_and_none_twice(monkeypatch):
+    monkeypatch.setattr(ridge_map_module, "N_LANDMARKS", 40)
+    landmarks = a_basis().landmarks.numpy()
     assert len(np.unique(landmarks, axis=0)) == len(landmarks) == 40
 
 
-def test_the_same_seed_draws_the_same_landmarks_and_another_does_not():
-    first, again, other = (a_basis(seed=seed, n_landmarks=10) for seed in (3, 3, 4))
+def test_the_same_seed_draws_the_same_landmarks_and_another_does_not(monkeypatch):
+    monkeypatch.setattr(ridge_map_module, "N_LANDMARKS", 10)
+    first, again, other = (a_basis(seed=seed) for seed in (3, 3, 4))
     torch.testing.assert_close(first.landmarks, again.landmarks)
     assert not np.allclose(first.landmarks, other.landmarks)
 
@@ -140,8 +145,9 @@ def test_the_same_seed_draws_the_same_landmarks_and_another_does_not():
 @pytest.mark.parametrize("n_landmarks", [2000, 9])
 @pytest.mark.parametrize("ridge", [0.3, RIDGE, 900.0])
 @pytest.mark.parametrize("rows", [None, np.arange(0, 60, 2), np.array([7, 3])])
-def test_weights_solve_the_normal_equations(n_landmarks, ridge, rows):
-    basis = a_basis(n_landmarks=n_landmarks)
+def test_weights_solve_the_normal_equations(n_landmarks, ridge, rows, monkeypatch):
+    monkeypatch.setattr(ridge_map_module, "N_LANDMARKS", n_landmarks)
+    basis = a_basis()
     outputs = OUTPUTS if rows is None else OUTPUTS[rows]
     regression = basis.regression(ridge, rows)
     expected = slow_weights(basis, outputs, ridge, slice(None) if rows is None else rows)

@@ -16,10 +16,6 @@ from twofold.regression import Projection, RidgeBasis, fit_projection, ridge_bas
 
 N_LEADING, N_FULL = 32, 256
 """Directions of the two spaces, if there are so many features."""
-N_LANDMARKS, N_LANDMARKS_IF_FULL = 2000, 1000
-"""Landmarks of the leading directions, and of more, with which each costs more. On MNIST's test
-part, which this was chosen on: 60,000 pairs, AUROC .9980 with 2,000, .9966 with 1,000. With 2,000
-for 256 directions amazon-google takes 2.5 times as long and gains nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,8 +48,7 @@ def feature_spaces(problem: Problem, n_components: int | None, unit: bool) -> li
         scale = float(np.sqrt(np.square(points[:, :size]).sum(axis=1).mean())) or 1.0
         projection = whole.leading(size, scale)
         some = np.ascontiguousarray(points[:, :size]) / np.float32(scale)
-        n_landmarks = N_LANDMARKS if size <= N_LEADING else N_LANDMARKS_IF_FULL
-        basis = ridge_basis(projection, some, problem.device, problem.rng, n_landmarks)
+        basis = ridge_basis(projection, some, problem.device, problem.rng)
         spaces.append(FeatureSpace(projection, some, basis))
     return spaces
 
