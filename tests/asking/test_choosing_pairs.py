@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from twofold.asking import choose_pairs
 
 
-def chosen_slowly(left, right, probability, n, rng):
+def chosen_slowly(left, right, probability, n_stated, n, rng):
     """Return the rows by the definition, one at a time."""
     tie_break = {int(row): place for place, row in enumerate(rng.permutation(len(left)))}
 
     def certainty(row):
-        return abs(probability[row] - np.float32(0.5)), tie_break[row]
+        n_known = n_stated[left[row]] + n_stated[right[row]]
+        return abs(probability[row] - np.float32(0.5)) - 0.03 * n_known, tie_break[row]
 
     order = sorted(range(len(left)), key=certainty)
     chosen, asked = [], set()
@@ -49,7 +50,8 @@ def test_the_choice_is_that_of_the_slow_definition(seed, n_items, n_pairs, n):
     left, right = left[rows], right[rows]
     # Distinct, and far enough apart that rounding does not decide.
     probability = (rng.permutation(rows.size) / max(1, rows.size)).astype(np.float32)
-    arguments = (left, right, probability, n)
+    n_stated = rng.integers(3, size=n_items)
+    arguments = (left, right, probability, n_stated, n)
     found = choose_pairs(*arguments, np.random.default_rng(seed))
     assert found.tolist() == chosen_slowly(*arguments, np.random.default_rng(seed))
 
@@ -57,9 +59,10 @@ def test_the_choice_is_that_of_the_slow_definition(seed, n_items, n_pairs, n):
 LEFT, RIGHT = np.arange(10), np.arange(10, 20)
 
 
-def chosen(probability, n, seed=0):
+def chosen(probability, n, n_stated=None, seed=0):
     probability = np.asarray(probability, dtype=np.float32)
-    return choose_pairs(LEFT, RIGHT, probability, n, np.random.default_rng(seed))
+    n_stated = np.zeros(20, dtype=np.int64) if n_stated is None else n_stated
+    return choose_pairs(LEFT, RIGHT, probability, n_stated, n, np.random.default_rng(seed))
 
 
 def test_half_are_likely_alike_and_those_in_doubt_come_before_the_sure():
@@ -70,5 +73,8 @@ def test_half_are_likely_alike_and_those_in_doubt_come_before_the_sure():
     assert chosen(one_sided, 6)[0] == chosen(1 - one_sided, 6)[-1] == 0
 
 
-def test_of_pairs_as_likely_the_seed_decides():
-    assert len({frozenset(chosen([0.6] * 10, 3, seed)) for seed in range(6)}) > 1
+def test_of_pairs_as_likely_those_of_items_in_statements_come_first_then_the_seed_decides():
+    n_stated = np.isin(np.arange(20), [3, 14]).astype(np.int64)
+    draws = {frozenset(chosen([0.6] * 10, 3, n_stated, seed)) for seed in range(6)}
+    assert all({3, 4} < draw for draw in draws)
+    assert len(draws) > 1

@@ -10,7 +10,7 @@ from twofold.relations import PairRelation, pair_keys
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Left and right items."""
-N_PARTNERS = 25
+N_PARTNERS = 50
 """Nearest partners of an item that are looked at, and as many random ones: these are hardly ever
 alike where groups are many and small, the nearest hardly ever different where they are large."""
 MOST_PROPOSED = 2**17

@@ -5,22 +5,31 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+WORTH_OF_A_STATEMENT = 0.03
+"""In probability: how much less doubt a pair may have for each statement about its items. Answers
+that join statements place items by one another. On digits, 10 seeds, AUROC after 190 answers .946 ±
+.009 with it, .926 ± .009 without; after 250 .969 ± .004 and .960 ± .004."""
+
 
 def choose_pairs(
     left: NDArray[np.int64],
     right: NDArray[np.int64],
     probability: NDArray[np.float32],
+    n_stated: NDArray[np.int64],
     n: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Return the rows of `n` pairs in doubt, or all if they are fewer, the most probable first.
 
     Half are of those likely alike and half of the others; where one half falls short, the other
-    fills it up. No item is asked about twice, unless there are too few. `rng` decides between
-    equals.
+    fills it up. Items that have been stated more often, `n_stated`, are preferred; none is asked
+    about twice, unless there are too few. `rng` decides between equals.
     """
     shuffled = rng.permutation(left.size)
-    order = shuffled[np.argsort(np.abs(probability[shuffled] - 0.5), kind="stable")]
+    certainty = np.abs(probability - 0.5) - WORTH_OF_A_STATEMENT * (
+        n_stated[left] + n_stated[right]
+    )
+    order = shuffled[np.argsort(certainty[shuffled], kind="stable")]
     likely, unlikely = order[probability[order] >= 0.5], order[probability[order] < 0.5]
     chosen: dict[int, None] = {}
     asked: set[int] = set()

@@ -70,7 +70,8 @@ def suggest(
     similarity = held_out_similarity(known, points, metric, refit, rng)
     calibration = fit_similarity_calibration(known.similar, similarity, known.weight)
     probability = calibration.probability(scaled_similarity(points, left, right, metric))
-    chosen = choose_pairs(left, right, probability, n, rng)
+    n_stated = np.bincount(np.concatenate([known.left, known.right]), minlength=known.n_items)
+    chosen = choose_pairs(left, right, probability, n_stated, n, rng)
     if len(chosen) < n:
         warn_user(
             f"Only {len(chosen)} of the {n} pairs asked for are suggested: nothing else that may "

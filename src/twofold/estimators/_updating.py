@@ -33,8 +33,10 @@ from twofold.regression import (
 from twofold.relations import PairRelation, TripletRelation
 from twofold.targets import solve_targets, standardise_targets
 
-SHARE_OF_EPOCHS, SHARE_OF_RATE = 0.1, 0.3
-"""Of the epochs and the learning rate, for a network that goes on from what it has learnt."""
+SHARE_OF_TRAINING = 0.1
+"""Of the epochs and of the learning rate, for a network that goes on from what it has learnt. On
+digits, 5 seeds, five times 40 pairs after 2,400: targets solved once keep AUROC .911 of .911, and
+come to .904 with three times the rate, to .893 with three times both."""
 
 
 def update_fit(
@@ -127,8 +129,8 @@ def _regress(
         scale = embedder.output_scale or OutputScale(np.zeros(1, dtype=np.float32), 1.0)
         short = replace(
             config,
-            max_epochs=max(1, round(SHARE_OF_EPOCHS * config.max_epochs)),
-            learning_rate=SHARE_OF_RATE * config.learning_rate,
+            max_epochs=max(1, round(SHARE_OF_TRAINING * config.max_epochs)),
+            learning_rate=SHARE_OF_TRAINING * config.learning_rate,
         )
         targets = (points - scale.mean) / np.float32(scale.scale)
         return refresh_embedder(
