@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twofold.asking import choose_pairs
+from twofold.asking._choice import choose_pairs
 
 
 def chosen_slowly(left, right, probability, n_stated, n, rng):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from twofold import PairRelation
-from twofold.asking import held_out_similarity
+from twofold.asking._suggest import held_out_similarity
 from twofold.evaluation import scaled_similarity
 
 POINTS = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)

@@ -10,7 +10,7 @@ from scipy import sparse
 from torch.utils.data import TensorDataset
 
 from twofold import PairRelation
-from twofold.asking import drop_known, propose_pairs
+from twofold.asking._candidate_pairs import drop_known, propose_pairs
 from twofold.evaluation import pair_similarity
 from twofold.regression import equal_rows
 

@@ -9,9 +9,9 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from toy_problems import beside_loud_noise, pairs_within, problem_of
 
-from twofold.feedback import ValidationTrace
 from twofold.feedback._candidate import FeaturesCandidate, RidgeCandidate
 from twofold.feedback._race import Race
+from twofold.feedback._validation import ValidationTrace
 from twofold.relations import ItemFold, PairRelation, TripletRelation
 
 RNG = np.random.default_rng

@@ -50,5 +50,5 @@ def triplets_within(y, n_drawn: int = 600, seed: int = 0) -> TripletRelation:
 
 def problem_of(X, statements: Statements, seed: int = 0, **watched) -> Problem:
     """Pose a problem on a CPU."""
-    options = {"loss": "contrastive", "margin": 1.0, "device": "cpu", "watch": Watch(**watched)}
-    return pose_problem(X, statements, rng=np.random.default_rng(seed), **options)
+    rng, watch = np.random.default_rng(seed), Watch(**watched)
+    return pose_problem(X, statements, "contrastive", 1.0, "cpu", rng, watch)

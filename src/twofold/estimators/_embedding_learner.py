@@ -172,12 +172,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return self.pair_similarity(A, B) >= self.threshold_
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the model to a folder, whole or not at all; `twofold.load` opens it.
-
-        The folder holds `model.json` and `weights.safetensors`, or `embedder.skops` for a
-        scikit-learn embedder. An older model of that name is replaced; any other folder is left
-        alone. A model that is opened again gives the same points within rounding.
-        """
+        """Write the model to a folder that `twofold.load` opens; see `MetricLearner.save`."""
         check_is_fitted(self)
         return save_model(self.to_model(), folder)
 

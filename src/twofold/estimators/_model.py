@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from torch import nn
 
 from twofold._core.devices import resolve_device
 from twofold._core.files import new_folder
+from twofold._core.versions import package_versions
 from twofold.estimators._training_data import TrainingData
 from twofold.evaluation import Metric
 from twofold.regression import Embedder, Network, load_embedder, save_embedder
@@ -68,7 +68,7 @@ def save_model(model: Model, folder: str | os.PathLike[str]) -> Path:
             **asdict(model.fitted),
             "embedder": save_embedder(model.embedder, place),
             "has_data": model.data is not None,
-            "versions": {name: _version(name) for name in PACKAGES},
+            "versions": package_versions(PACKAGES),
         }
         text = json.dumps(card, indent=2, allow_nan=False) + "\n"
         (place / CARD).write_text(text, encoding="utf-8")
@@ -155,10 +155,3 @@ def _read_card(place: Path) -> dict[str, Any]:
     if missing:
         raise ValueError(f"{place / CARD} is damaged: it lacks {', '.join(sorted(missing))}.")
     return card
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"

@@ -144,8 +144,9 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Set the distance up to which a pair is called alike."""
         check_is_fitted(self)
         self.threshold_ = check_number("threshold", threshold, -np.inf)
-        # The learner inside calls alike what is similar enough.
-        self.learner_.threshold_ = self._distance_to_similarity(self.threshold_)
+        # The learner inside calls alike what is similar enough: see its `pair_distance`.
+        highest = 0 if self.learner_.metric_ == "euclidean" else 1
+        self.learner_.threshold_ = highest - self.threshold_
         return self
 
     def calibrate_threshold(
@@ -184,9 +185,6 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 "numbers, shape (n_pairs, 2), pass a preprocessor."
             )
         return table
-
-    def _distance_to_similarity(self, distance: float) -> float:
-        return -distance if self.learner_.metric_ == "euclidean" else 1 - distance
 
     @property
     def _n_features_out(self) -> int:

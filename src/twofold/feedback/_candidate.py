@@ -25,7 +25,6 @@ from twofold.regression import (
     FeaturesAsGiven,
     NetworkEmbedder,
     OutputScale,
-    RidgeBasis,
     RidgeRegression,
     TrainingConfig,
     fit_embedder,
@@ -148,14 +147,13 @@ class RidgeCandidate:
         Z ← Z + H (T − Z), where T are targets near Z and H is ridge regression on the basis, with
         Nesterov's momentum from round to round. The map is the regression of the sum of all T − Z.
         """
-        basis = self.space.basis
         # One count of threads for all rounds: changing it costs more than a small product.
-        with threads_for(2.0 * basis.values.numel() * self.space.n_directions):
-            yield from self._rounds(problem, basis)
+        with threads_for(2.0 * self.space.basis.values.numel() * self.space.n_directions):
+            yield from self._rounds(problem)
 
-    def _rounds(self, problem: Problem, basis: RidgeBasis) -> Iterator[Round]:
+    def _rounds(self, problem: Problem) -> Iterator[Round]:
         began = time.perf_counter()
-        solver = problem.target_solver(self.space.points)
+        basis, solver = self.space.basis, problem.target_solver(self.space.points)
         ridge = basis.regression(RIDGE * self.ridge_multiplier, problem.rows)
         points = last_points = torch.from_numpy(self.space.points).to(basis.values.device)
         step = total_step = torch.zeros_like(problem.regressed(points))

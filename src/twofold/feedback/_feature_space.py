@@ -42,7 +42,6 @@ def feature_spaces(problem: Problem, n_components: int | None, unit: bool) -> li
     sizes = {n_components} if n_components else {min(n_features, n) for n in (N_LEADING, N_FULL)}
     whole = fit_projection(problem.features, max(sizes), clipped=True, unit=unit)
     points = whole.points(problem.features, problem.items)
-    _refuse_not_finite(points, problem)
     spaces = []
     for size in sorted(sizes):
         scale = float(np.sqrt(np.square(points[:, :size]).sum(axis=1).mean())) or 1.0
@@ -51,12 +50,3 @@ def feature_spaces(problem: Problem, n_components: int | None, unit: bool) -> li
         basis = ridge_basis(projection, some, problem.device, problem.rng)
         spaces.append(FeatureSpace(projection, some, basis))
     return spaces
-
-
-def _refuse_not_finite(points: Points, problem: Problem) -> None:
-    wrong = np.flatnonzero(~np.isfinite(points).all(axis=1))
-    if wrong.size:
-        raise ValueError(
-            "X holds NaN or infinity, first in row "
-            f"{problem.items[wrong[0]]} of those in some statement. Replace or drop it first."
-        )

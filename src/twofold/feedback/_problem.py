@@ -88,7 +88,6 @@ class Problem:
 def pose_problem(
     X: Any,
     relation: Statements,
-    *,
     loss: Loss,
     margin: float,
     device: str,

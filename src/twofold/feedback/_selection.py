@@ -106,19 +106,10 @@ def select_candidate(
 ) -> Selection:
     """Compare candidates on statements held out, and fit the best to all.
 
-    Parameters
-    ----------
-    problem : Problem
-        Features and statements.
-    n_components : int, optional
-        Of the embedding; by default as many as the selected space has directions.
-    n_rounds : int, optional
-        Of ridge maps, at most.
-    validation_fraction : float
-        Share of the items that one fold holds out; with 0 nothing is compared, and the user's
-        embedder, or a ridge map, is fitted.
-    embedder : TrainingConfig or scikit-learn regressor, optional
-        The user's own, a candidate beside ridge maps.
+    The user's own `embedder`, a TrainingConfig or regressor, is a candidate beside ridge maps of at
+    most `n_rounds` rounds; with no `n_components` given, spaces of different sizes race. A fold
+    holds out `validation_fraction` of the items; with 0 nothing is compared, and the user's
+    embedder, or a ridge map, is fitted.
     """
     began = time.perf_counter()
     whole, is_many = problem, len(problem.statements) > MOST_COMPARED_ON

@@ -4,8 +4,8 @@ Features and targets come in, an embedder goes out; pairs are unknown here.
 """
 
 from twofold.regression._embedder_files import Embedder, load_embedder, save_embedder
-from twofold.regression._expected_target import SMOOTHING
-from twofold.regression._feature_files import load_features, save_features
+from twofold.regression._expected_target import SMOOTHING, PlannedRegression, possible_regression
+from twofold.regression._feature_files import as_table, load_features, save_features
 from twofold.regression._feature_skip import with_feature_skip
 from twofold.regression._features import (
     Features,
@@ -80,6 +80,7 @@ __all__ = [
     "NetworkEmbedder",
     "NetworkName",
     "OutputScale",
+    "PlannedRegression",
     "Projection",
     "Regression",
     "RegressionTask",
@@ -94,6 +95,7 @@ __all__ = [
     "append_rows",
     "as_network",
     "as_numbers",
+    "as_table",
     "build_network",
     "checkpoint_path",
     "epoch_callback",
@@ -113,6 +115,7 @@ __all__ = [
     "open_features",
     "out_of_memory_sentence",
     "part_examples",
+    "possible_regression",
     "predict_points",
     "prepare_network",
     "rebuild_network",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,13 @@ def load_features(folder: Path) -> Any:
     if (folder / SPARSE).exists():
         return sparse.csr_array(sparse.load_npz(folder / SPARSE))
     return np.load(folder / DENSE, allow_pickle=False)
+
+
+def as_table(X: NDArray[Any], names: Sequence[str]) -> Any:
+    """Return features with the columns of the table that they were."""
+    from pandas import DataFrame  # there, since they were one
+
+    return DataFrame(X, columns=names)
 
 
 def _as_array(X: Any) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from twofold.relations._given import (
     Relation,
     alike_by_sign,
     as_relation,
+    is_classes,
     refuse_one_sided,
     stated_pairs,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "diagnose",
     "hold_out_items",
     "hold_out_statements",
+    "is_classes",
     "is_transitive",
     "n_rarer",
     "pair_keys",

@@ -87,6 +87,11 @@ def _refuse_wrong_kind(labels: Any) -> None:
             )
 
 
+def is_classes(relation: Relation) -> bool:
+    """Whether every item has one label."""
+    return isinstance(relation, LabelRelation) and relation.is_partition
+
+
 def stated_pairs(relation: PairRelation | LabelRelation) -> PairRelation:
     """Return pairs to score: those stated, or a fixed sample of what labels say."""
     if isinstance(relation, LabelRelation):
