@@ -83,7 +83,9 @@ def test_of_many_statements_some_compare_candidates_and_all_are_fitted(kind, mon
     monkeypatch.setattr(selection_module, "MOST_COMPARED_ON", 150)
     draw = toy_problems.triplets_within if kind == "triplets" else pairs_within
     statements = draw(LOUD_CLASSES, 2000)
-    selection = select(statements=statements)
+    lines = []
+    selection = select(statements=statements, watched={"report": lines.append})
+    assert sum(line.startswith("fitting ") for line in lines) == 1
     assert selection.n_statements == len(statements)
     # Five folds of a fifth each at most: of all statements there would be far more.
     assert 0 < selection.n_validated <= 160
