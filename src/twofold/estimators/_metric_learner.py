@@ -176,8 +176,8 @@ class MetricLearner(EmbeddingLearner):
         """Take in statements, and items, that arrive later, without fitting anew.
 
         A ridge map is fitted again, and candidates are compared again once as many statements are
-        new as they were compared on; a network goes on from what it has learnt for a few epochs; a
-        regressor is fitted once more. A threshold has to be calibrated again.
+        new as they were compared on; a network goes on from what it has learnt for a fifth of its
+        epochs; a regressor is fitted once more. A threshold has to be calibrated again.
 
         Parameters
         ----------
