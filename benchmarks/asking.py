@@ -119,9 +119,9 @@ def _figures(name: str) -> list[Figure]:
     random, suggested, shares = [], [], []
     for seed in range(SEEDS):
         subject = SUBJECTS[name](seed)
-        start = _start(subject, seed)
+        start = starting_pairs(subject, seed)
         random.append(_ask_at_random(subject, start, seed))
-        scores, share = _ask_suggestions(subject, start, seed)
+        scores, share = ask_suggestions(subject, start, seed)
         suggested.append(scores)
         shares.append(share)
         print(name, seed, random[-1], suggested[-1], share, flush=True)
@@ -152,7 +152,7 @@ def _figures(name: str) -> list[Figure]:
     return figures
 
 
-def _start(subject: Subject, seed: int) -> Pairs:
+def starting_pairs(subject: Subject, seed: int) -> Pairs:
     """Return random pairs in the order of asking, some of each kind among the first."""
     rng = np.random.default_rng(seed)
     while True:
@@ -170,14 +170,16 @@ def _ask_at_random(subject: Subject, pairs: Pairs, seed: int) -> dict[int, float
     }
 
 
-def _ask_suggestions(subject: Subject, start: Pairs, seed: int) -> tuple[dict[int, float], float]:
+def ask_suggestions(
+    subject: Subject, start: Pairs, seed: int, counts: tuple[int, ...] = COUNTS
+) -> tuple[dict[int, float], float]:
     """Return AUROC by answers, and the share of suggestions that were alike."""
     pairs, scores = start[:N_START], {}
     while True:
         learner = subject.learn(pairs, seed)
-        if len(pairs) in COUNTS:
+        if len(pairs) in counts:
             scores[len(pairs)] = learner.score(subject.test, relation=subject.asked)
-        if len(pairs) >= max(COUNTS):
+        if len(pairs) >= max(counts):
             return scores, float(subject.answer(pairs[N_START:]).mean())
         asked = learner.suggest_pairs(N_BATCH, candidates=subject.candidates, random_state=seed)
         pairs = np.concatenate([pairs, np.stack([asked.left, asked.right], axis=1)])

@@ -22,7 +22,7 @@ from twofold import PairRelation, TargetSolution, solve_targets
 from twofold.evaluation import pair_auroc, pair_similarity
 from twofold.targets import ContrastiveLoss, DotLoss
 from twofold.targets._adam import KEEP_FIRST, KEEP_SECOND
-from twofold.targets._engine import AdamStep, Problem
+from twofold.targets._engine import AdamStep, Objective
 from twofold.targets._engine_cpu import CpuEngine
 from twofold.targets._warm_start import random_points
 
@@ -118,8 +118,8 @@ def _ours(relation: PairRelation, loss: Loss, target: float) -> TargetSolution:
 
 
 def _epoch_ratios(relation: PairRelation, loss: Loss, rival: Rival) -> list[float]:
-    problem = Problem(relation, ContrastiveLoss() if loss == "contrastive" else DotLoss())
-    engine = CpuEngine(problem, rival.start)
+    objective = Objective(relation, ContrastiveLoss() if loss == "contrastive" else DotLoss())
+    engine = CpuEngine(objective, rival.start)
     ratios = []
     for epoch in range(1, 4 + ROUNDS):
         began = time.perf_counter()

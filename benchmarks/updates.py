@@ -20,8 +20,8 @@ TIMED, SCORED = (200, 500, 1000, 1590), (300, 900, 1797, 3600)
 SETTING = {
     "seeds": f"0; of AUROC {SEEDS}",
     "learner": "MetricLearner with its defaults, on a CPU, all its threads",
-    "seconds": f"all 1,797 items, {N_BATCHES} batches; the slowest may be one by which statements "
-    "have become half as many more, so that candidates are compared again",
+    "seconds": f"all 1,797 items, {N_BATCHES} batches; the slowest may be one after which as "
+    "many statements are new as candidates were compared on, so that they are compared again",
     "AUROC": "70 % of the items to learn from, stratified, by seed; all pairs of the others; what "
     f"{N_BATCHES} batches came to less what a fit to all statements comes to",
 }

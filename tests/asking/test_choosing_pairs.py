@@ -6,19 +6,18 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twofold.asking import choose_pairs
+from twofold.asking._choice import choose_pairs
 
 
 def chosen_slowly(left, right, probability, n_stated, n, rng):
     """Return the rows by the definition, one at a time."""
     tie_break = {int(row): place for place, row in enumerate(rng.permutation(len(left)))}
 
-    def doubt(row):
+    def certainty(row):
         n_known = n_stated[left[row]] + n_stated[right[row]]
-        distance = np.abs(probability[row] - np.float32(0.5)).astype(np.float32)
-        return np.float32(distance - 0.03 * n_known), tie_break[row]
+        return abs(probability[row] - np.float32(0.5)) - 0.03 * n_known, tie_break[row]
 
-    order = sorted(range(len(left)), key=doubt)
+    order = sorted(range(len(left)), key=certainty)
     chosen, asked = [], set()
 
     def take(rows, at_most, again=False):

@@ -138,8 +138,8 @@ def test_any_learner_of_pairs_can_ask(rows, given, metric):
     [
         ({"n": 0}, ValueError, "n must be at least 1, got 0"),
         ({"n": 2.5}, TypeError, "n must be an integer"),
-        ({"candidates": [0, 1]}, ValueError, r"shape \(n_candidates, 2\), got \(2,\)"),
-        ({"candidates": [(0, 60)]}, ValueError, r"right of candidates .* \(item 60\)"),
+        ({"candidates": [0, 1]}, ValueError, r"candidates must have shape .*, got \(2,\)"),
+        ({"candidates": [(0, 60)]}, ValueError, r"candidates\[:, 1\] .* \(item 60\)"),
         ({"candidates": [(0.5, 1)]}, TypeError, "must hold integers"),
         ({"candidates": ([0, 1], [2])}, ValueError, "left has 2, right has 1"),
         ({"random_state": "x"}, ValueError, "random_state must be"),

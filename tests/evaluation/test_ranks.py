@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from twofold.evaluation import gain_error, pair_ranks, rank_error
+from twofold.evaluation import gain_error, pair_ranks, rank_error, triplet_ranks
 
 RNG = np.random.default_rng
 
@@ -32,6 +32,12 @@ def test_the_mean_rank_of_either_kind_is_the_auroc(n_pairs, seed, levels):
     assert near.mean() == pytest.approx(auroc)
     assert far.mean() == pytest.approx(auroc)
     assert (near.size, far.size) == (alike.sum(), (~alike).sum())
+
+
+def test_triplets_in_order_rank_1_others_0_and_ties_one_half():
+    near, far = np.float32([2, 1, 1]), np.float32([1, 2, 1])
+    (ranks,) = triplet_ranks(near, far)
+    assert ranks.tolist() == [1, 0, 0.5]
 
 
 def test_a_rank_is_the_share_of_the_other_kind_that_a_pair_is_right_against():

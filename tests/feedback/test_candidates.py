@@ -13,9 +13,10 @@ from torch import nn
 from toy_problems import beside_loud_noise, pairs_within, problem_of, triplets_within
 
 from twofold.evaluation import pair_similarity
-from twofold.feedback import FeatureSpace, Problem, select_candidate
+from twofold.feedback import Problem, select_candidate
 from twofold.feedback import _candidate as candidate_module
 from twofold.feedback._candidate import EmbedderCandidate, FeaturesCandidate, RidgeCandidate
+from twofold.feedback._feature_space import FeatureSpace
 from twofold.regression import RIDGE, TrainingConfig, fit_projection, ridge_basis
 
 X, Y = beside_loud_noise(30)
@@ -165,5 +166,5 @@ def test_what_is_not_finite_is_refused_with_its_row(tmp_path, monkeypatch):
     features[7, 2] = np.nan
     np.save(tmp_path / "X.npy", features)
     problem = problem_of(np.load(tmp_path / "X.npy", mmap_mode="r"), PAIRS)
-    with pytest.raises(ValueError, match="NaN or infinity, first in row 7 of those in some"):
+    with pytest.raises(ValueError, match="NaN or infinity, first in row 7"):
         select_candidate(problem)

@@ -21,9 +21,9 @@ from twofold.relations import PairRelation
 LOUD, LOUD_CLASSES = beside_loud_noise(60)
 
 
-def select(X=LOUD, statements=None, *, seed: int = 0, report=None, callback=None, **options):
+def select(X=LOUD, statements=None, *, seed: int = 0, watched=None, **options):
     statements = pairs_within(LOUD_CLASSES) if statements is None else statements
-    problem = problem_of(X, statements, seed, report=report, callback=callback)
+    problem = problem_of(X, statements, seed, **(watched or {}))
     return select_candidate(problem, **options)
 
 
@@ -83,7 +83,9 @@ def test_of_many_statements_some_compare_candidates_and_all_are_fitted(kind, mon
     monkeypatch.setattr(selection_module, "MOST_COMPARED_ON", 150)
     draw = toy_problems.triplets_within if kind == "triplets" else pairs_within
     statements = draw(LOUD_CLASSES, 2000)
-    selection = select(statements=statements)
+    lines = []
+    selection = select(statements=statements, watched={"report": lines.append})
+    assert sum(line.startswith("fitting ") for line in lines) == 1
     assert selection.n_statements == len(statements)
     # Five folds of a fifth each at most: of all statements there would be far more.
     assert 0 < selection.n_validated <= 160
@@ -104,7 +106,8 @@ def test_what_no_linear_map_tells_is_learnt_by_the_kernel():
 def test_a_network_is_reported_in_its_last_training_alone():
     seen = []
     network = TrainingConfig("mlp", max_epochs=8, batch_size=16, learning_rate=5e-3, dropout=0.0)
-    selection = select(embedder=network, callback=lambda epoch: seen.append(epoch.number))
+    watched = {"callback": lambda epoch: seen.append(epoch.number)}
+    selection = select(embedder=network, watched=watched)
     assert selection.candidate == "network"
     assert seen == list(range(1, 9))
     assert len(selection.losses) == 8
@@ -150,7 +153,7 @@ def test_the_same_seed_gives_the_same_bytes():
 @pytest.mark.usefixtures("ticking")
 def test_the_seconds_of_all_that_was_tried_are_counted(features):
     lines, y = [], LOUD_CLASSES if features is LOUD else far_apart()[1]
-    selection = select(features, pairs_within(y), report=lines.append)
+    selection = select(features, pairs_within(y), watched={"report": lines.append})
     compared = [line for line in lines if line.startswith("ridge map") and ", round " in line]
     # Solving takes one look a round, and what is returned is fitted once more.
     assert selection.seconds["targets"] == len(compared) + selection.n_rounds
@@ -175,8 +178,9 @@ def test_refitting_takes_the_same_candidate_to_other_statements(embedder):
     assert auroc(again, LOUD, LOUD_CLASSES) > 0.97
 
 
-def test_a_selection_is_outgrown_by_half_as_many_statements_more_or_fewer():
-    last, numbers = SimpleNamespace(candidate="ridge map", n_statements=100), (66, 67, 149, 150)
-    assert [n for n in numbers if Selection.is_outgrown_by(last, n)] == [66, 150]
+def test_a_selection_is_outgrown_by_as_many_statements_as_it_was_validated_on_more_or_fewer():
+    last = SimpleNamespace(candidate="ridge map", n_statements=100, n_validated=40)
+    numbers = (60, 61, 139, 140)
+    assert [n for n in numbers if Selection.is_outgrown_by(last, n)] == [60, 140]
     last.candidate = "features as given"  # after which learning is always worth a try
     assert all(Selection.is_outgrown_by(last, n) for n in numbers)

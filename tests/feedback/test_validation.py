@@ -9,9 +9,9 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from toy_problems import beside_loud_noise, pairs_within, problem_of
 
-from twofold.feedback import ValidationTrace
 from twofold.feedback._candidate import FeaturesCandidate, RidgeCandidate
 from twofold.feedback._race import Race
+from twofold.feedback._validation import ValidationTrace
 from twofold.relations import ItemFold, PairRelation, TripletRelation
 
 RNG = np.random.default_rng
@@ -99,7 +99,7 @@ class Scripted:
         return self.script[0]
 
     def rounds(self, problem):
-        assert problem.callback is None
+        assert problem.watch.callback is None
         self.script[2].append(problem)
         yield from map(scripted_round, self.script[1])
 

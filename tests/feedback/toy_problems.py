@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from twofold.feedback import Problem, pose_problem
+from twofold.feedback import Problem, Watch, pose_problem
 from twofold.relations import PairRelation, Statements, TripletRelation
 
 
@@ -48,7 +48,7 @@ def triplets_within(y, n_drawn: int = 600, seed: int = 0) -> TripletRelation:
     return TripletRelation(a[keep], p[keep], n[keep], len(y))
 
 
-def problem_of(X, statements: Statements, seed: int = 0, **options) -> Problem:
+def problem_of(X, statements: Statements, seed: int = 0, **watched) -> Problem:
     """Pose a problem on a CPU."""
-    options = {"loss": "contrastive", "margin": 1.0, "device": "cpu", **options}
-    return pose_problem(X, statements, rng=np.random.default_rng(seed), **options)
+    rng, watch = np.random.default_rng(seed), Watch(**watched)
+    return pose_problem(X, statements, "contrastive", 1.0, "cpu", rng, watch)

@@ -115,9 +115,12 @@ def test_a_basis_is_the_same_in_blocks(monkeypatch):
     torch.testing.assert_close(a_basis().values, whole, atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize(("largest", "expected"), [(60 * 12, 12), (60 * 1000, 60), (1, 1)])
-def test_with_many_items_there_are_fewer_landmarks(largest, expected, monkeypatch):
-    monkeypatch.setattr(ridge_map_module, "LARGEST_BASIS", largest)
+@pytest.mark.parametrize(("n_each", "expected"), [(12, 12), (1000, 60), (0, 1)])
+@pytest.mark.parametrize(("bound", "n_numbers"), [("LARGEST_BASIS", 60), ("LARGEST_MAP", 5)])
+def test_with_many_items_or_directions_there_are_fewer_landmarks(
+    bound, n_numbers, n_each, expected, monkeypatch
+):
+    monkeypatch.setattr(ridge_map_module, bound, n_each * n_numbers)
     basis = a_basis()
     assert basis.landmarks.shape == (expected, 5)
     assert basis.values.shape == (60, 5 + expected)

@@ -1,6 +1,6 @@
 """The definitions of phase 1 as slow loops in float64: what every fast path must agree with.
 
-Nothing here is shared with the package but the types that carry a problem.
+Nothing here is shared with the package but the types that carry an objective.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from twofold.relations import LabelRelation, PairRelation, TripletRelation
 from twofold.targets import ContrastiveLoss, DotLoss, TripletLoss
-from twofold.targets._engine import AdamStep, Problem
+from twofold.targets._engine import AdamStep, Objective
 
 Points = NDArray[np.float64]
 
@@ -60,10 +60,10 @@ def _weight(relation: PairRelation, k: int) -> float:
     return 1.0 if relation.weight is None else float(relation.weight[k])
 
 
-def objective(problem: Problem, points: NDArray[np.floating]) -> float:
+def value(objective: Objective, points: NDArray[np.floating]) -> float:
     """F(T) = 1/W Σ w L + λ/2n Σ ‖t − p‖², one statement after the other."""
     t = np.asarray(points, dtype=np.float64)
-    relation, loss = problem.relation, problem.loss
+    relation, loss = objective.relation, objective.loss
     total, total_weight = 0.0, 0.0
     for k in range(len(relation)):
         if isinstance(relation, TripletRelation):
@@ -76,18 +76,18 @@ def objective(problem: Problem, points: NDArray[np.floating]) -> float:
             i, j, weight = relation.left[k], relation.right[k], _weight(relation, k)
             total += weight * pair_loss(loss, t[i], t[j], float(relation.similar[k]))
             total_weight += weight
-    value = total / total_weight
-    if problem.prior is not None:
+    mean = total / total_weight
+    if objective.prior is not None:
         for i in range(relation.n_items):
-            away = t[i] - problem.prior[i]
-            value += problem.prior_weight / (2 * relation.n_items) * np.sum(away**2)
-    return float(value)
+            away = t[i] - objective.prior[i]
+            mean += objective.prior_weight / (2 * relation.n_items) * np.sum(away**2)
+    return float(mean)
 
 
-def gradient(problem: Problem, points: NDArray[np.floating]) -> Points:
+def gradient(objective: Objective, points: NDArray[np.floating]) -> Points:
     """dF/dT, one statement after the other."""
     t = np.asarray(points, dtype=np.float64)
-    relation, loss = problem.relation, problem.loss
+    relation, loss = objective.relation, objective.loss
     slope, total_weight = np.zeros_like(t), 0.0
     for k in range(len(relation)):
         if isinstance(relation, TripletRelation):
@@ -111,24 +111,24 @@ def gradient(problem: Problem, points: NDArray[np.floating]) -> Points:
             slope[j] += weight * of_j
             total_weight += weight
     slope /= total_weight
-    if problem.prior is not None:
-        slope += problem.prior_weight / relation.n_items * (t - problem.prior)
+    if objective.prior is not None:
+        slope += objective.prior_weight / relation.n_items * (t - objective.prior)
     return slope
 
 
 class AdamOracle:
     """Adam on n F, as its paper writes it."""
 
-    def __init__(self, problem: Problem, start: NDArray[np.floating]) -> None:
-        self.problem = problem
+    def __init__(self, objective: Objective, start: NDArray[np.floating]) -> None:
+        self.objective = objective
         self.points = np.asarray(start, dtype=np.float64)
         self.first = np.zeros_like(self.points)
         self.second = np.zeros_like(self.points)
 
     def step(self, step: AdamStep) -> float:
         """Return F at the present points and go on to the next ones."""
-        loss = objective(self.problem, self.points)
-        slope = len(self.points) * gradient(self.problem, self.points)
+        loss = value(self.objective, self.points)
+        slope = len(self.points) * gradient(self.objective, self.points)
         self.first = step.keep_first * self.first + (1 - step.keep_first) * slope
         self.second = step.keep_second * self.second + (1 - step.keep_second) * slope**2
         first = self.first / (1 - step.keep_first ** (step.epoch - step.forgotten))

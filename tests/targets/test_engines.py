@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from twofold.relations import PairRelation, TripletRelation
 from twofold.targets import ContrastiveLoss, DotLoss, TripletLoss, _engine_torch
-from twofold.targets._engine import AdamStep, Engine, Problem
+from twofold.targets._engine import AdamStep, Engine, Objective
 from twofold.targets._engine_cpu import CpuEngine
 from twofold.targets._engine_torch import TorchEngine
 
-MakeEngine = Callable[[Problem, np.ndarray], Engine]
+MakeEngine = Callable[[Objective, np.ndarray], Engine]
 
 NEEDS_CUDA = [
     pytest.mark.gpu,
@@ -25,18 +25,18 @@ NEEDS_CUDA = [
 ]
 
 
-def torch_engine(problem: Problem, start: np.ndarray) -> Engine:
-    return TorchEngine(problem, start, "cpu")
+def torch_engine(objective: Objective, start: np.ndarray) -> Engine:
+    return TorchEngine(objective, start, "cpu")
 
 
-def cuda_engine(problem: Problem, start: np.ndarray) -> Engine:
-    return TorchEngine(problem, start, "cuda")
+def cuda_engine(objective: Objective, start: np.ndarray) -> Engine:
+    return TorchEngine(objective, start, "cuda")
 
 
-def cuda_engine_without_triton(problem: Problem, start: np.ndarray) -> Engine:
+def cuda_engine_without_triton(objective: Objective, start: np.ndarray) -> Engine:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_engine_torch, "_fused_gather", lambda: None)
-        return TorchEngine(problem, start, "cuda")
+        return TorchEngine(objective, start, "cuda")
 
 
 ENGINES = [
@@ -78,7 +78,7 @@ def some_triplets(rng: np.random.Generator) -> TripletRelation:
 
 def a_problem(
     loss, dim: int, seed: int, *, weighted: bool = True, prior_weight: float = 0.0
-) -> tuple[Problem, np.ndarray]:
+) -> tuple[Objective, np.ndarray]:
     rng = np.random.default_rng(seed)
     relation = (
         some_triplets(rng)
@@ -88,11 +88,11 @@ def a_problem(
     prior = rng.normal(size=(N_ITEMS, dim)).astype(np.float32) if prior_weight else None
     size = loss.length / np.sqrt(dim)
     start = rng.normal(scale=size, size=(N_ITEMS, dim)).astype(np.float32)
-    return Problem(relation, loss, prior, prior_weight), start
+    return Objective(relation, loss, prior, prior_weight), start
 
 
-def assert_follows_oracle(make_engine: MakeEngine, problem: Problem, start, n_steps: int = 4):
-    engine, adam = make_engine(problem, start), oracle.AdamOracle(problem, start)
+def assert_follows_oracle(make_engine: MakeEngine, objective: Objective, start, n_steps: int = 4):
+    engine, adam = make_engine(objective, start), oracle.AdamOracle(objective, start)
     for epoch in range(1, n_steps + 1):
         # The rate falls by half once, as it does in the loop.
         step = AdamStep(0.05 if epoch < 3 else 0.025, 0.5, 0.99, epoch)
@@ -107,14 +107,14 @@ def assert_follows_oracle(make_engine: MakeEngine, problem: Problem, start, n_st
 @pytest.mark.parametrize("dim", [1, 2, 3, 16, 17, 33])
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_adam_steps_are_the_oracles(make_engine, loss, dim, prior_weight):
-    problem, start = a_problem(loss, dim, seed=dim, prior_weight=prior_weight)
-    assert_follows_oracle(make_engine, problem, start)
+    objective, start = a_problem(loss, dim, seed=dim, prior_weight=prior_weight)
+    assert_follows_oracle(make_engine, objective, start)
 
 
 @pytest.mark.parametrize("loss", [ContrastiveLoss(), DotLoss()], ids=repr)
 def test_adam_steps_without_weights_are_the_oracles(make_engine, loss):
-    problem, start = a_problem(loss, 5, seed=1, weighted=False)
-    assert_follows_oracle(make_engine, problem, start)
+    objective, start = a_problem(loss, 5, seed=1, weighted=False)
+    assert_follows_oracle(make_engine, objective, start)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -126,7 +126,7 @@ def test_one_statement_steps_as_the_oracle(make_engine, loss):
         else PairRelation([0], [2], [0.25], 3, weight=[3.0])
     )
     start = rng.normal(scale=0.3, size=(3, 2)).astype(np.float32)
-    assert_follows_oracle(make_engine, Problem(relation, loss), start)
+    assert_follows_oracle(make_engine, Objective(relation, loss), start)
 
 
 @pytest.mark.parametrize("loss", [ContrastiveLoss(), DotLoss(), TripletLoss()], ids=repr)
@@ -142,11 +142,11 @@ def test_the_step_sees_the_gradient_of_n_times_the_objective(make_engine, loss, 
     )
     start = rng.normal(scale=1e-8, size=(relation.n_items, 4)).astype(np.float32)
     prior = rng.normal(scale=1e-8, size=start.shape).astype(np.float32) if prior_weight else None
-    problem = Problem(relation, loss, prior, prior_weight)
-    engine = make_engine(problem, start)
+    objective = Objective(relation, loss, prior, prior_weight)
+    engine = make_engine(objective, start)
     engine.sweep(AdamStep(1.0, 0.0, 0.0, 1))
     engine.advance()
-    slope = relation.n_items * oracle.gradient(problem, start)
+    slope = relation.n_items * oracle.gradient(objective, start)
     linked = relation.linked
     sizes = np.abs(slope[linked])
     assert 1e-9 < np.median(sizes) < 1e-7
@@ -156,8 +156,8 @@ def test_the_step_sees_the_gradient_of_n_times_the_objective(make_engine, loss, 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_items_in_no_statement_stay_where_they_are(make_engine, loss):
-    problem, start = a_problem(loss, 4, seed=5)
-    engine = make_engine(problem, start)
+    objective, start = a_problem(loss, 4, seed=5)
+    engine = make_engine(objective, start)
     for epoch in (1, 2, 3):
         engine.sweep(AdamStep(0.1, 0.5, 0.99, epoch))
         engine.advance()
@@ -168,24 +168,24 @@ def test_items_in_no_statement_stay_where_they_are(make_engine, loss):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_a_step_along_the_gradient_lowers_the_loss(make_engine, loss):
-    problem, start = a_problem(loss, 4, seed=6)
-    engine = make_engine(problem, start)
+    objective, start = a_problem(loss, 4, seed=6)
+    engine = make_engine(objective, start)
     before = engine.sweep(AdamStep(1e-3, 0.5, 0.99, 1))
     engine.advance()
     assert engine.sweep(AdamStep(1e-3, 0.5, 0.99, 2)) < before
 
 
 def test_sweeping_alone_does_not_move_the_points(make_engine):
-    problem, start = a_problem(DotLoss(), 4, seed=7)
-    engine = make_engine(problem, start)
+    objective, start = a_problem(DotLoss(), 4, seed=7)
+    engine = make_engine(objective, start)
     engine.sweep(AdamStep(0.1, 0.5, 0.99, 1))
     np.testing.assert_array_equal(engine.points(), start)
 
 
 def test_the_given_start_is_not_written_to(make_engine):
-    problem, start = a_problem(DotLoss(), 4, seed=8)
+    objective, start = a_problem(DotLoss(), 4, seed=8)
     copy = start.copy()
-    engine = make_engine(problem, start)
+    engine = make_engine(objective, start)
     engine.spread(2, 0.1)
     engine.blend(3.0, start)
     for epoch in (1, 2, 3):
@@ -197,23 +197,23 @@ def test_the_given_start_is_not_written_to(make_engine):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_passes", [1, 2, 5])
 def test_spread_is_the_dense_product(make_engine, n_passes, weighted):
-    problem, start = a_problem(DotLoss(), 5, seed=9, weighted=weighted)
-    engine = make_engine(problem, start)
+    objective, start = a_problem(DotLoss(), 5, seed=9, weighted=weighted)
+    engine = make_engine(objective, start)
     engine.spread(n_passes, 0.15)
-    expected = oracle.spread(problem.relation, start, n_passes, 0.15)
+    expected = oracle.spread(objective.relation, start, n_passes, 0.15)
     np.testing.assert_allclose(engine.points(), expected, atol=1e-5)
 
 
 def test_spread_of_an_item_in_no_pair_is_zero(make_engine):
-    problem, start = a_problem(DotLoss(), 5, seed=10)
-    engine = make_engine(problem, start)
+    objective, start = a_problem(DotLoss(), 5, seed=10)
+    engine = make_engine(objective, start)
     engine.spread(1, 0.15)
     assert not engine.points()[10:].any()
 
 
 def test_spread_of_an_item_with_halfway_grades_only_is_finite(make_engine):
     relation = PairRelation([0, 1], [1, 2], [0.5, 1.0], 3)
-    engine = make_engine(Problem(relation, DotLoss()), np.ones((3, 2), dtype=np.float32))
+    engine = make_engine(Objective(relation, DotLoss()), np.ones((3, 2), dtype=np.float32))
     engine.spread(2, 0.1)
     np.testing.assert_allclose(
         engine.points(), oracle.spread(relation, np.ones((3, 2)), 2, 0.1), atol=1e-6
@@ -221,12 +221,12 @@ def test_spread_of_an_item_with_halfway_grades_only_is_finite(make_engine):
 
 
 def test_adam_goes_on_from_points_that_were_spread_and_blended(make_engine):
-    problem, start = a_problem(ContrastiveLoss(), 5, seed=11)
-    engine = make_engine(problem, start)
+    objective, start = a_problem(ContrastiveLoss(), 5, seed=11)
+    engine = make_engine(objective, start)
     engine.spread(3, 0.15)
     engine.blend(2.0, start)
-    spread = oracle.spread(problem.relation, start, 3, 0.15)
-    adam = oracle.AdamOracle(problem, 2 * spread + start)
+    spread = oracle.spread(objective.relation, start, 3, 0.15)
+    adam = oracle.AdamOracle(objective, 2 * spread + start)
     for epoch in (1, 2, 3):
         step = AdamStep(0.05, 0.5, 0.99, epoch)
         assert engine.sweep(step) == pytest.approx(adam.step(step), rel=1e-4)
@@ -235,8 +235,8 @@ def test_adam_goes_on_from_points_that_were_spread_and_blended(make_engine):
 
 
 def test_retreat_goes_back_and_forgets_the_momentum_but_not_the_second_moment(make_engine):
-    problem, start = a_problem(ContrastiveLoss(), 4, seed=15)
-    engine = make_engine(problem, start)
+    objective, start = a_problem(ContrastiveLoss(), 4, seed=15)
+    engine = make_engine(objective, start)
     first = engine.sweep(AdamStep(0.05, 0.5, 0.99, 1))
     engine.advance()
     engine.sweep(AdamStep(0.05, 0.5, 0.99, 2))
@@ -245,7 +245,7 @@ def test_retreat_goes_back_and_forgets_the_momentum_but_not_the_second_moment(ma
     step = AdamStep(0.02, 0.5, 0.99, epoch=3, forgotten=2)
     assert engine.sweep(step) == pytest.approx(first, rel=1e-6)
     engine.advance()
-    adam = oracle.AdamOracle(problem, start)
+    adam = oracle.AdamOracle(objective, start)
     adam.step(AdamStep(0.05, 0.5, 0.99, 1))
     adam.step(AdamStep(0.05, 0.5, 0.99, 2))
     adam.points, adam.first = start.astype(np.float64), np.zeros(start.shape)
@@ -254,8 +254,8 @@ def test_retreat_goes_back_and_forgets_the_momentum_but_not_the_second_moment(ma
 
 
 def test_blend_scales_and_moves_all_points_and_rows_picks_some(make_engine):
-    problem, start = a_problem(DotLoss(), 3, seed=12)
-    engine = make_engine(problem, start)
+    objective, start = a_problem(DotLoss(), 3, seed=12)
+    engine = make_engine(objective, start)
     offset = np.linspace(0, 1, start.size, dtype=np.float32).reshape(start.shape)
     engine.blend(2.5, offset)
     np.testing.assert_allclose(engine.points(), 2.5 * start + offset, rtol=1e-5, atol=1e-6)
@@ -265,28 +265,28 @@ def test_blend_scales_and_moves_all_points_and_rows_picks_some(make_engine):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_coincident_points_leave_the_rest_of_the_step_as_the_oracles(make_engine, loss):
-    problem, start = a_problem(loss, 3, seed=13)
+    objective, start = a_problem(loss, 3, seed=13)
     start[[0, 1, 2]] = start[3]
-    assert_follows_oracle(make_engine, problem, start, n_steps=1)
+    assert_follows_oracle(make_engine, objective, start, n_steps=1)
 
 
 @pytest.mark.parametrize("loss", [ContrastiveLoss(), TripletLoss()], ids=repr)
 def test_points_far_from_the_origin_step_as_those_near_it(make_engine, loss):
-    problem, start = a_problem(loss, 3, seed=14)
+    objective, start = a_problem(loss, 3, seed=14)
     start = np.round(start * 1024) / 1024 + np.float32(64)  # exact in float32
-    assert_follows_oracle(make_engine, problem, start, n_steps=1)
+    assert_follows_oracle(make_engine, objective, start, n_steps=1)
 
 
 @pytest.mark.parametrize("loss", [ContrastiveLoss(), DotLoss(), TripletLoss()], ids=repr)
 @pytest.mark.parametrize("chunk_numbers", [1, 4 * 7])
 def test_statements_in_several_chunks_step_as_in_one(monkeypatch, loss, chunk_numbers):
-    problem, start = a_problem(loss, 4, seed=15)  # 26 triplets or 64 links, of 4 numbers each
+    objective, start = a_problem(loss, 4, seed=15)  # 26 triplets or 64 links, of 4 numbers each
     monkeypatch.setattr(_engine_torch, "CHUNK_NUMBERS", chunk_numbers)
-    assert_follows_oracle(torch_engine, problem, start)
+    assert_follows_oracle(torch_engine, objective, start)
 
 
 def loss_at(make_engine: MakeEngine, relation: PairRelation, loss, points: np.ndarray) -> float:
-    engine = make_engine(Problem(relation, loss), points.astype(np.float32))
+    engine = make_engine(Objective(relation, loss), points.astype(np.float32))
     return engine.sweep(AdamStep(0.1, 0.5, 0.99, 1))
 
 
@@ -298,8 +298,8 @@ PAIR_LOSSES = pytest.mark.parametrize("loss", [ContrastiveLoss(), DotLoss()], id
 @given(seed=st.integers(0, 2**32 - 1))
 def test_order_sides_and_names_do_not_change_the_loss(make_engine, loss, seed):
     rng = np.random.default_rng(seed)
-    problem, points = a_problem(loss, 3, seed)
-    pairs = problem.relation
+    objective, points = a_problem(loss, 3, seed)
+    pairs = objective.relation
     expected = loss_at(make_engine, pairs, loss, points)
     order, sides = rng.permutation(len(pairs)), rng.random(len(pairs)) < 0.5
     names = rng.permutation(N_ITEMS)
@@ -317,10 +317,10 @@ def test_order_sides_and_names_do_not_change_the_loss(make_engine, loss, seed):
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_rotation_does_not_change_the_loss(make_engine, loss, seed):
-    problem, points = a_problem(loss, 4, seed)
+    objective, points = a_problem(loss, 4, seed)
     turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(4, 4))).Q
-    expected = loss_at(make_engine, problem.relation, loss, points)
-    assert loss_at(make_engine, problem.relation, loss, points @ turn) == pytest.approx(
+    expected = loss_at(make_engine, objective.relation, loss, points)
+    assert loss_at(make_engine, objective.relation, loss, points @ turn) == pytest.approx(
         expected, rel=1e-5
     )
 
@@ -329,8 +329,8 @@ def test_a_rotation_does_not_change_the_loss(make_engine, loss, seed):
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), scale=st.floats(0.01, 100))
 def test_a_doubled_pair_is_weight_two_and_common_weights_are_none(make_engine, loss, seed, scale):
-    problem, points = a_problem(loss, 3, seed, weighted=False)
-    pairs = problem.relation
+    objective, points = a_problem(loss, 3, seed, weighted=False)
+    pairs = objective.relation
     doubled = PairRelation(
         np.append(pairs.left, pairs.left[5]),
         np.append(pairs.right, pairs.right[5]),

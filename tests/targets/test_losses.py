@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from twofold.relations import PairRelation, TripletRelation
 from twofold.targets import ContrastiveLoss, DotLoss, TripletLoss
-from twofold.targets._engine import Problem
+from twofold.targets._engine import Objective
 
 PAIR_LOSSES = [ContrastiveLoss(), ContrastiveLoss(2.5), DotLoss()]
 
@@ -27,13 +27,13 @@ def some_triplets(rng: np.random.Generator, n_items: int = 7, n_triplets: int = 
     return TripletRelation(rows[:, 0], rows[:, 1], rows[:, 2], n_items)
 
 
-def finite_differences(problem: Problem, points: np.ndarray, width: float = 1e-6) -> np.ndarray:
+def finite_differences(objective: Objective, points: np.ndarray, width: float = 1e-6) -> np.ndarray:
     slope = np.zeros_like(points)
     for place in np.ndindex(*points.shape):
         step = np.zeros_like(points)
         step[place] = width
-        higher = oracle.objective(problem, points + step)
-        lower = oracle.objective(problem, points - step)
+        higher = oracle.value(objective, points + step)
+        lower = oracle.value(objective, points - step)
         slope[place] = (higher - lower) / (2 * width)
     return slope
 
@@ -45,11 +45,11 @@ def test_the_oracles_gradient_is_that_of_finite_differences(loss, prior_weight, 
     rng = np.random.default_rng(seed)
     relation = some_triplets(rng) if isinstance(loss, TripletLoss) else weighted_pairs(rng)
     prior = rng.normal(size=(7, 3)).astype(np.float32)
-    problem = Problem(relation, loss, prior, prior_weight)
+    objective = Objective(relation, loss, prior, prior_weight)
     points = rng.normal(scale=0.6, size=(7, 3))
-    slope = oracle.gradient(problem, points)
+    slope = oracle.gradient(objective, points)
     assert np.abs(slope).max() > 0.01
-    np.testing.assert_allclose(slope, finite_differences(problem, points), atol=1e-7)
+    np.testing.assert_allclose(slope, finite_differences(objective, points), atol=1e-7)
 
 
 @pytest.mark.parametrize("loss", PAIR_LOSSES, ids=repr)
@@ -154,6 +154,6 @@ def test_the_dot_slope_raises_the_products_of_the_alike_and_lowers_the_others():
 def test_the_loss_at_zero_is_the_objective_there_by_weight(loss):
     rng = np.random.default_rng(0)
     relation = some_triplets(rng) if isinstance(loss, TripletLoss) else weighted_pairs(rng)
-    problem = Problem(relation, loss)
-    expected = oracle.objective(problem, np.zeros((7, 3)))
-    assert problem.loss_at_zero == pytest.approx(expected, rel=1e-5)
+    objective = Objective(relation, loss)
+    expected = oracle.value(objective, np.zeros((7, 3)))
+    assert objective.loss_at_zero == pytest.approx(expected, rel=1e-5)

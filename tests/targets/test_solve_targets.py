@@ -19,7 +19,7 @@ from twofold.targets import (
     _threads,
     solve_targets,
 )
-from twofold.targets._engine import Problem
+from twofold.targets._engine import Objective
 from twofold.targets._engine_torch import TorchEngine
 
 LOSSES = {"contrastive": ContrastiveLoss(), "dot": DotLoss()}
@@ -72,17 +72,17 @@ def test_the_loss_is_the_objective_at_the_points(loss, prior_weight):
     solution = solve(
         relation, 3, loss=loss, margin=1.5, tol=0.01, prior=prior, prior_weight=prior_weight
     )
-    problem = Problem(
+    objective = Objective(
         relation, ContrastiveLoss(1.5) if loss == "contrastive" else DotLoss(), prior, prior_weight
     )
-    expected = oracle.objective(problem, solution.points)
+    expected = oracle.value(objective, solution.points)
     assert solution.loss == pytest.approx(expected, rel=1e-4)
 
 
 def test_the_loss_of_triplets_is_the_objective_at_the_points():
     relation = TripletRelation([0, 1, 2, 3], [1, 2, 3, 0], [3, 0, 1, 2], 4)  # cannot all hold
     solution = solve(relation, 2, margin=0.5, tol=0.1)
-    expected = oracle.objective(Problem(relation, TripletLoss(0.5)), solution.points)
+    expected = oracle.value(Objective(relation, TripletLoss(0.5)), solution.points)
     assert solution.loss == pytest.approx(expected, rel=1e-4)
     assert solution.loss > 0.1
 
@@ -178,7 +178,7 @@ def test_reaching_max_epochs_warns_and_says_so_in_the_result(loss):
     relation = class_pairs()
     with pytest.warns(ConvergenceWarning, match="max_epochs=3 ") as caught:
         solution = solve(relation, 4, loss=loss, max_epochs=3)
-    expected = oracle.objective(Problem(relation, LOSSES[loss]), solution.points)
+    expected = oracle.value(Objective(relation, LOSSES[loss]), solution.points)
     assert solution.loss == pytest.approx(expected, rel=1e-4)  # of these points, not of the next
     assert not solution.converged
     assert solution.n_epochs == 3
@@ -215,7 +215,7 @@ def test_a_callback_that_returns_true_stops_there():
     solution = solve(relation, 4, callback=lambda epoch, loss: epoch == 2)
     assert solution.n_epochs == 2
     assert not solution.converged
-    expected = oracle.objective(Problem(relation, ContrastiveLoss()), solution.points)
+    expected = oracle.value(Objective(relation, ContrastiveLoss()), solution.points)
     assert solution.loss == pytest.approx(expected, rel=1e-4)
 
 
@@ -231,10 +231,10 @@ def test_a_callback_that_raises_is_heard():
 @pytest.mark.parametrize("tol", [1e-3, 1e-6])
 def test_starting_at_a_solution_ends_no_worse_than_it(loss, tol):
     classes = LabelRelation(np.repeat([0, 1, 2], 20))
-    problem = Problem(oracle.all_pairs(classes), LOSSES[loss])
+    objective = Objective(oracle.all_pairs(classes), LOSSES[loss])
     best = solve(classes, 4, loss=loss, method="exact").points
-    solution = solve(problem.relation, 4, loss=loss, init=best, tol=tol)
-    ends_at, began_at = (oracle.objective(problem, points) for points in (solution.points, best))
+    solution = solve(objective.relation, 4, loss=loss, init=best, tol=tol)
+    ends_at, began_at = (oracle.value(objective, points) for points in (solution.points, best))
     assert ends_at <= began_at + 1e-6
 
 
@@ -242,14 +242,14 @@ def test_starting_at_a_solution_ends_no_worse_than_it(loss, tol):
 @pytest.mark.parametrize("n_epochs", [1, 3, 10, 20])
 def test_the_loss_never_rises_and_the_last_points_are_the_best(loss, n_epochs):
     # The rate is large enough to overshoot: such a step has to be taken back.
-    problem = Problem(class_pairs(), LOSSES[loss])
-    start = np.random.default_rng(0).normal(size=(problem.relation.n_items, 4))
+    objective = Objective(class_pairs(), LOSSES[loss])
+    start = np.random.default_rng(0).normal(size=(objective.relation.n_items, 4))
     solution = solve(
-        problem.relation, 4, loss=loss, init=start, callback=lambda epoch, _: epoch == n_epochs
+        objective.relation, 4, loss=loss, init=start, callback=lambda epoch, _: epoch == n_epochs
     )
     assert solution.n_epochs == n_epochs
     assert (np.diff(solution.history) <= 0).all()
-    assert oracle.objective(problem, solution.points) == pytest.approx(solution.loss, rel=1e-4)
+    assert oracle.value(objective, solution.points) == pytest.approx(solution.loss, rel=1e-4)
 
 
 @BOTH_LOSSES
@@ -270,7 +270,7 @@ def test_tol_is_a_part_of_the_loss_at_zero_however_bad_the_start(loss):
     relation = class_pairs()
     far = np.random.default_rng(0).normal(scale=3, size=(relation.n_items, 4))
     solution = solve(relation, 4, loss=loss, init=far, max_epochs=2000)
-    at_zero = Problem(relation, LOSSES[loss]).loss_at_zero
+    at_zero = Objective(relation, LOSSES[loss]).loss_at_zero
     assert solution.history[0] > 30 * at_zero
     last_fall = solution.history[-6] - solution.history[-1]
     assert solution.converged
@@ -357,7 +357,7 @@ def test_the_start_is_the_given_init(loss):
     relation = class_pairs()
     init = np.random.default_rng(0).normal(size=(relation.n_items, 4))
     solution = solve(relation, 4, loss=loss, init=init)
-    expected = oracle.objective(Problem(relation, LOSSES[loss]), init)
+    expected = oracle.value(Objective(relation, LOSSES[loss]), init)
     assert solution.history[0] == pytest.approx(expected, rel=1e-3)
 
 
@@ -463,7 +463,7 @@ def test_the_torch_engine_solves_as_the_numba_one(monkeypatch, loss):
     relation = class_pairs()
     by_numba = solve(relation, 5, loss=loss, tol=0.01)
     monkeypatch.setattr(
-        _adam, "_engine_on", lambda device, problem, start: TorchEngine(problem, start, "cpu")
+        _adam, "_engine_on", lambda device, objective, start: TorchEngine(objective, start, "cpu")
     )
     by_torch = solve(relation, 5, loss=loss, tol=0.01)
     assert by_torch.loss == pytest.approx(by_numba.loss, rel=0.01)

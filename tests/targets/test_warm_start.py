@@ -9,7 +9,7 @@ import target_oracles as oracle
 from twofold.evaluation import pair_auroc, pair_similarity
 from twofold.relations import LabelRelation, PairRelation
 from twofold.targets import ContrastiveLoss, DotLoss, solve_targets
-from twofold.targets._engine import Problem
+from twofold.targets._engine import Objective
 from twofold.targets._engine_cpu import CpuEngine
 from twofold.targets._warm_start import random_points, warm_start
 
@@ -24,7 +24,7 @@ def relations() -> tuple[PairRelation, PairRelation]:
 def started(relation: PairRelation, loss, seed: int = 0, dim: int = 16) -> np.ndarray:
     rng = np.random.default_rng(seed)
     points = random_points(relation.n_items, dim, rng)
-    engine = CpuEngine(Problem(relation, loss), points)
+    engine = CpuEngine(Objective(relation, loss), points)
     warm_start(engine, relation, loss, points, rng)
     return engine.points()
 

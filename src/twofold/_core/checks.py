@@ -6,7 +6,7 @@ assumes valid input.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sized
 from numbers import Integral, Real
 from typing import Any
 
@@ -87,7 +87,18 @@ def check_item_ids(name: str, values: ArrayLike, n_items: int | None = None) -> 
     return ids.astype(np.int64, copy=False)
 
 
-def check_equal_lengths(**arrays: NDArray[Any]) -> None:
+def check_pairs(
+    name: str, values: ArrayLike, n_items: int | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return pairs of item ids, shape (n_pairs, 2), as two checked arrays; see `check_item_ids`."""
+    table = np.asarray(values)
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise ValueError(f"{name} must have shape (n_pairs, 2), got {table.shape}.")
+    left = check_item_ids(f"{name}[:, 0]", table[:, 0], n_items)
+    return left, check_item_ids(f"{name}[:, 1]", table[:, 1], n_items)
+
+
+def check_equal_lengths(**arrays: Sized) -> None:
     """Refuse arrays whose first dimensions differ."""
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:

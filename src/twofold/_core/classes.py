@@ -1,4 +1,4 @@
-"""What an unknown class looks like, in every kind of array."""
+"""Labels as users pass them: classes or a matrix, and what an unknown class looks like."""
 
 from __future__ import annotations
 
@@ -6,6 +6,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+
+
+def is_matrix(labels: Any) -> bool:
+    """Whether labels are a matrix, dense or sparse, and not a class vector."""
+    if sparse.issparse(labels):
+        return True
+    try:
+        return np.ndim(labels) == 2
+    except ValueError:  # rows of different lengths
+        return False
 
 
 def is_unknown(classes: NDArray[Any]) -> NDArray[np.bool_]:

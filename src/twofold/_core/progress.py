@@ -25,10 +25,6 @@ class Reporter:
             LOGGER.info(line)
             self._next_line = now + SECONDS_BETWEEN_LINES
 
-    def on_targets(self, epoch: int, loss: float) -> None:
-        """Tell of an epoch of phase 1."""
-        self(f"targets: epoch {epoch}, loss {loss:.4g}")
-
     def always(self, line: str) -> None:
         """Write a line, however soon after the last."""
         if self._verbose:

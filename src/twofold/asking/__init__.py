@@ -4,17 +4,6 @@ Candidate pairs are proposed from the embedding, a calibration says how likely e
 those in doubt are chosen, half of them likely alike.
 """
 
-from twofold.asking._calibration import SimilarityCalibration, fit_calibration
-from twofold.asking._candidate_pairs import drop_known, propose_pairs
-from twofold.asking._choice import choose_pairs
 from twofold.asking._suggest import Suggestions, suggest
 
-__all__ = [
-    "SimilarityCalibration",
-    "Suggestions",
-    "choose_pairs",
-    "drop_known",
-    "fit_calibration",
-    "propose_pairs",
-    "suggest",
-]
+__all__ = ["Suggestions", "suggest"]

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 WORTH_OF_A_STATEMENT = 0.03
 """In probability: how much less doubt a pair may have for each statement about its items. Answers
-that join statements place items by one another; see `benchmarks/ablations.py`."""
+that join statements place items by one another. On digits, 10 seeds, AUROC after 190 answers .946 ±
+.009 with it, .926 ± .009 without; after 250 .969 ± .004 and .960 ± .004."""
 
 
 def choose_pairs(
@@ -18,62 +19,33 @@ def choose_pairs(
     n: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Choose pairs in doubt, half from those likely alike and half from the others.
+    """Return the rows of `n` pairs in doubt, or all if they are fewer, the most probable first.
 
-    Items in some statement are preferred. No item is asked about twice, unless there are too few.
-    Where one half falls short, the other fills it up.
-
-    Parameters
-    ----------
-    left, right : ndarray of int64, shape (n_pairs,)
-        Pairs, each once.
-    probability : ndarray of float32, shape (n_pairs,)
-        That they are alike.
-    n_stated : ndarray of int64, shape (n_items,)
-        Statements about each item.
-    n : int
-        How many to choose.
-    rng : Generator
-        Decides between equals.
-
-    Returns
-    -------
-    rows : ndarray of int64, shape (n,), or all if they are fewer
-        The most probable first.
+    Half are of those likely alike and half of the others; where one half falls short, the other
+    fills it up. Items that have been stated more often, `n_stated`, are preferred; none is asked
+    about twice, unless there are too few. `rng` decides between equals.
     """
     shuffled = rng.permutation(left.size)
-    certainty = np.abs(probability[shuffled] - 0.5)
-    certainty -= WORTH_OF_A_STATEMENT * (n_stated[left[shuffled]] + n_stated[right[shuffled]])
-    order = shuffled[np.argsort(certainty, kind="stable")]
+    certainty = np.abs(probability - 0.5) - WORTH_OF_A_STATEMENT * (
+        n_stated[left] + n_stated[right]
+    )
+    order = shuffled[np.argsort(certainty[shuffled], kind="stable")]
     likely, unlikely = order[probability[order] >= 0.5], order[probability[order] < 0.5]
-    chosen = _Chosen(left, right)
-    chosen.add(likely, n - n // 2)
-    chosen.add(unlikely, n - len(chosen.rows))
-    chosen.add(likely, n - len(chosen.rows))
-    chosen.add(order, n - len(chosen.rows), again=True)
-    rows = np.array(chosen.rows, dtype=np.int64)
-    return rows[np.argsort(-probability[rows], kind="stable")]
+    chosen: dict[int, None] = {}
+    asked: set[int] = set()
 
-
-class _Chosen:
-    """Rows that were chosen, and the items they are about."""
-
-    def __init__(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> None:
-        self._left = left
-        self._right = right
-        self._items: set[int] = set()
-        self._is_chosen = np.zeros(left.size, dtype=bool)
-        self.rows: list[int] = []
-
-    def add(self, rows: NDArray[np.int64], n: int, again: bool = False) -> None:
-        """Choose the first `n` of some rows whose items are new; `again`: whether new or not."""
+    def choose(rows: NDArray[np.int64], at_most: int, again: bool = False) -> None:
         for row in rows.tolist():
-            if n <= 0:
+            if len(chosen) >= at_most:
                 return
-            ends = {int(self._left[row]), int(self._right[row])}
-            if self._is_chosen[row] or (not again and ends & self._items):
-                continue
-            self._items |= ends
-            self._is_chosen[row] = True
-            self.rows.append(row)
-            n -= 1
+            ends = {int(left[row]), int(right[row])}
+            if row not in chosen and (again or not ends & asked):
+                chosen[row] = None
+                asked.update(ends)
+
+    choose(likely, n - n // 2)
+    choose(unlikely, n)
+    choose(likely, n)
+    choose(order, n, again=True)
+    rows = np.array([*chosen], dtype=np.int64)
+    return rows[np.argsort(-probability[rows], kind="stable")]

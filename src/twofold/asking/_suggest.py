@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twofold._core.checks import check_count, check_equal_lengths, check_item_ids
+from twofold._core.checks import check_count, check_equal_lengths, check_pairs
 from twofold._core.warnings import RelationWarning, warn_user
-from twofold.asking._calibration import Points, Refit, fit_calibration
-from twofold.asking._candidate_pairs import Pairs, drop_known, propose_pairs
+from twofold.asking._candidate_pairs import drop_known, propose_pairs
 from twofold.asking._choice import choose_pairs
-from twofold.evaluation import Metric, pair_similarity
+from twofold.evaluation import Metric, fit_similarity_calibration, scaled_similarity
 from twofold.regression import equal_rows
-from twofold.relations import PairRelation
+from twofold.relations import PairRelation, TooFewPairsError, split_folds
+
+Points = NDArray[np.float32]
+Refit = Callable[[PairRelation], Points]
+"""From some of the statements to the points of all items, fitted to these alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,36 +53,23 @@ def suggest(
     candidates: Any,
     rng: np.random.Generator,
 ) -> Suggestions:
-    """Return the pairs to ask about next.
+    """Return the pairs to ask about next; see `MetricLearner.suggest_pairs`.
 
-    Parameters
-    ----------
-    n : int
-        How many.
-    X : n_items rows
-        Features.
-    known : PairRelation
-        What is stated of their rows.
-    points : ndarray of float32, shape (n_items, dim)
-        Their embedding.
-    metric : {"euclidean", "dot", "cosine"}
-        How points are compared.
-    refit : callable (PairRelation) -> points, or None
-        See `fit_calibration`.
-    candidates : array_like of int, shape (n_candidates, 2), a pair of arrays, or None
-        The pairs that may be asked about; any by default.
-    rng : Generator
-        Of all that is random.
+    `known` is what is stated of the rows of `X`, whose embedding is `points`; `refit` fits that
+    again, and is None if it learnt from no statement.
     """
     n = check_count("n", n)
-    stated = np.flatnonzero(known.linked)
     if candidates is None:
-        pairs = propose_pairs(points, stated, metric, n, rng)
+        pairs = propose_pairs(points, known.linked, metric, n, rng)
     else:
-        pairs = _check_candidates(candidates, known.n_items)
+        if isinstance(candidates, tuple) and len(candidates) == 2:
+            check_equal_lengths(left=candidates[0], right=candidates[1])
+            candidates = np.column_stack(candidates)
+        pairs = check_pairs("candidates", candidates, known.n_items)
     left, right = drop_known(pairs, known, equal_rows(X))
-    calibration = fit_calibration(known, points, metric, refit, rng)
-    probability = calibration.probability(pair_similarity(points, left, right, metric))
+    similarity = held_out_similarity(known, points, metric, refit, rng)
+    calibration = fit_similarity_calibration(known.similar, similarity, known.weight)
+    probability = calibration.probability(scaled_similarity(points, left, right, metric))
     n_stated = np.bincount(np.concatenate([known.left, known.right]), minlength=known.n_items)
     chosen = choose_pairs(left, right, probability, n_stated, n, rng)
     if len(chosen) < n:
@@ -90,19 +81,25 @@ def suggest(
     return Suggestions(left[chosen], right[chosen], probability[chosen])
 
 
-def _check_candidates(candidates: Any, n_items: int) -> Pairs:
-    """Return the pairs that may be asked about, as two arrays."""
-    if isinstance(candidates, tuple) and len(candidates) == 2:
-        table = [np.asarray(ends) for ends in candidates]
-    else:
-        columns = np.asarray(candidates)
-        if columns.ndim != 2 or columns.shape[1] != 2:
-            raise ValueError(
-                f"candidates must have shape (n_candidates, 2), got {columns.shape}; or pass two "
-                "arrays, left and right."
-            )
-        table = [columns[:, 0], columns[:, 1]]
-    left = check_item_ids("left of candidates", table[0], n_items)
-    right = check_item_ids("right of candidates", table[1], n_items)
-    check_equal_lengths(left=left, right=right)
-    return left, right
+def held_out_similarity(
+    known: PairRelation,
+    points: Points,
+    metric: Metric,
+    refit: Refit | None,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return how similar the items of each statement are, embedded without it if there are enough.
+
+    An embedding agrees better with the statements it was fitted to than with others.
+    """
+    similarity = scaled_similarity(points, known.left, known.right, metric)
+    if refit is None:
+        return similarity
+    try:
+        folds = split_folds(known, random_state=rng)
+    except TooFewPairsError:
+        return similarity
+    for fold in folds:
+        left, right = known.left[fold.held_out], known.right[fold.held_out]
+        similarity[fold.held_out] = scaled_similarity(refit(fold.kept), left, right, metric)
+    return similarity

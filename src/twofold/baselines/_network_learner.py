@@ -20,7 +20,7 @@ from twofold._core.devices import resolve_device
 from twofold._core.progress import Reporter
 from twofold._core.random import RandomState, as_generator
 from twofold.baselines._task_inputs import TaskInputs
-from twofold.estimators import EmbeddingLearner, check_features, is_classes
+from twofold.estimators import EmbeddingLearner, check_features
 from twofold.regression import (
     MILD,
     STRONG,
@@ -45,7 +45,7 @@ from twofold.regression import (
     train_network,
     validation_loss,
 )
-from twofold.relations import Relation, as_relation
+from twofold.relations import Relation, as_relation, is_classes
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

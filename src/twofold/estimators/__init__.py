@@ -5,7 +5,7 @@ from twofold.estimators._inputs import check_features
 from twofold.estimators._loading import load
 from twofold.estimators._metric_learner import MetricLearner
 from twofold.estimators._pair_metric_learner import PairMetricLearner
-from twofold.estimators._plan import Plan, is_classes
+from twofold.estimators._plan import Plan
 
 __all__ = [
     "EmbeddingLearner",
@@ -13,6 +13,5 @@ __all__ = [
     "PairMetricLearner",
     "Plan",
     "check_features",
-    "is_classes",
     "load",
 ]

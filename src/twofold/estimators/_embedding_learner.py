@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.estimators._inputs import check_features
-from twofold.estimators._model import Model, plain_parameters, save_model
+from twofold.estimators._model import Fitted, Model, plain_parameters, save_model
 from twofold.evaluation import (
     Calibration,
     Metric,
@@ -21,18 +21,11 @@ from twofold.evaluation import (
     choose_threshold,
     pair_auroc,
     pair_similarity,
+    triplet_ranks,
 )
-from twofold.regression import NetworkEmbedder, RegressorEmbedder, as_numbers, is_network
-from twofold.relations import (
-    LabelRelation,
-    PairRelation,
-    Relation,
-    TripletRelation,
-    as_relation,
-)
+from twofold.regression import Embedder, NetworkEmbedder, RegressorEmbedder, as_numbers, is_network
+from twofold.relations import Relation, TripletRelation, as_relation, stated_pairs
 
-SCORING_SEED = 0
-"""Pairs that labels are scored on are the same every time, so that scores can be compared."""
 LEARNERS: dict[str, type[EmbeddingLearner]] = {}
 """Learners by name: what a model may ask for."""
 
@@ -47,7 +40,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     device: str
     n_components_: int
     input_shape_: tuple[int, ...]
-    embedder_: NetworkEmbedder | RegressorEmbedder
+    embedder_: Embedder
     metric_: Metric
     threshold_: float
     calibration_: Calibration
@@ -126,7 +119,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         if isinstance(known, TripletRelation):
             near = pair_similarity(points, known.anchor, known.positive, self.metric_)
             far = pair_similarity(points, known.anchor, known.negative, self.metric_)
-            return float(np.mean((near > far) + 0.5 * (near == far)))
+            return float(triplet_ranks(near, far)[0].mean())
         pairs = stated_pairs(known)
         similarity = pair_similarity(points, pairs.left, pairs.right, self.metric_)
         return pair_auroc(pairs.similar > 0.5, similarity)
@@ -179,27 +172,21 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return self.pair_similarity(A, B) >= self.threshold_
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the model to a folder, whole or not at all; `twofold.load` opens it.
-
-        The folder holds `model.json` and `weights.safetensors`, or `embedder.skops` for a
-        scikit-learn embedder. An older model of that name is replaced; any other folder is left
-        alone. A model that is opened again gives the same points within rounding.
-        """
+        """Write the model to a folder that `twofold.load` opens; see `MetricLearner.save`."""
         check_is_fitted(self)
         return save_model(self.to_model(), folder)
 
     def to_model(self) -> Model:
         """Return what is saved of a fitted learner."""
         names = getattr(self, "feature_names_in_", None)
-        fitted = {
-            "metric": self.metric_,
-            "n_components": self.n_components_,
-            "threshold": getattr(self, "threshold_", None),
-            "input_shape": list(getattr(self, "input_shape_", ())),
-            "n_features_in": getattr(self, "n_features_in_", None),
-            "feature_names_in": None if names is None else [str(name) for name in names],
-            "selection": None,
-        }
+        fitted = Fitted(
+            metric=self.metric_,
+            n_components=self.n_components_,
+            threshold=getattr(self, "threshold_", None),
+            input_shape=list(getattr(self, "input_shape_", ())),
+            n_features_in=getattr(self, "n_features_in_", None),
+            feature_names_in=None if names is None else [str(name) for name in names],
+        )
         return Model(type(self).__name__, plain_parameters(self), self.embedder_, fitted)
 
     def take_model(self, model: Model) -> Self:
@@ -208,15 +195,14 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.embedder_ = model.embedder
         if isinstance(model.embedder, RegressorEmbedder) and "embedder" in self.get_params():
             self.embedder = model.embedder.regressor
-        self.metric_, self.n_components_ = model.metric, fitted["n_components"]
-        shape = getattr(model.embedder, "input_shape", fitted["input_shape"])
-        self.input_shape_ = tuple(shape)
-        if fitted["threshold"] is not None:
-            self.threshold_ = fitted["threshold"]
-        if fitted["n_features_in"] is not None:
-            self.n_features_in_ = fitted["n_features_in"]
-        if fitted["feature_names_in"] is not None:
-            self.feature_names_in_ = np.asarray(fitted["feature_names_in"], dtype=object)
+        self.metric_, self.n_components_ = fitted.metric, fitted.n_components
+        self.input_shape_ = tuple(getattr(model.embedder, "input_shape", fitted.input_shape))
+        if fitted.threshold is not None:
+            self.threshold_ = fitted.threshold
+        if fitted.n_features_in is not None:
+            self.n_features_in_ = fitted.n_features_in
+        if fitted.feature_names_in is not None:
+            self.feature_names_in_ = np.asarray(fitted.feature_names_in, dtype=object)
         return self
 
     def _forget_threshold(self) -> None:
@@ -243,10 +229,3 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         elif hasattr(self.embedder, "__sklearn_tags__"):
             tags.input_tags = get_tags(self.embedder).input_tags
         return tags
-
-
-def stated_pairs(relation: PairRelation | LabelRelation) -> PairRelation:
-    """Return pairs to score: those stated, or a fixed sample of what labels say."""
-    if isinstance(relation, LabelRelation):
-        return relation.sample_pairs(random_state=SCORING_SEED)
-    return relation

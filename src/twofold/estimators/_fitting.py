@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twofold._core.progress import Reporter
-from twofold.estimators._plan import Plan, PlannedRegression
+from twofold.estimators._plan import Plan
 from twofold.evaluation import Metric
-from twofold.feedback import Problem, Selection, pose_problem, select_candidate
+from twofold.feedback import Problem, Selection, Watch, pose_problem, select_candidate
 from twofold.regression import (
-    Callback,
+    Embedder,
     FittedEmbedder,
-    NetworkEmbedder,
     OutputScale,
-    Regression,
-    RegressorEmbedder,
     TrainingConfig,
     fit_embedder,
     out_of_memory_sentence,
+    possible_regression,
 )
 from twofold.relations import LabelRelation, Relation, Statements
 from twofold.targets import TargetSolution, solve_targets, standardise_targets
@@ -35,7 +31,7 @@ PAPER_START: dict[str, Any] = {"init": "random", "tol": 1e-5, "max_epochs": 1000
 class Fit:
     """What fitting came to: see `MetricLearner` for the attributes."""
 
-    embedder: NetworkEmbedder | RegressorEmbedder
+    embedder: Embedder
     targets: NDArray[np.float32]
     metric: Metric
     history: dict[str, Any]
@@ -44,47 +40,82 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Watch:
-    """Who is told of progress, and where a training is kept."""
+class Fitting:
+    """A plan that is carried out, with whose random numbers, and who is told of it."""
 
-    reporter: Reporter
-    callback: Callback | None = None
-    checkpoint: Path | None = None
+    plan: Plan
+    rng: np.random.Generator
+    watch: Watch
 
+    def fit(self, X: Any, relation: Relation) -> Fit:
+        """Fit an embedder to features and a relation over their rows."""
+        plan, embedder = self.plan, self.plan.embedder
+        if not plan.uses_feedback:
+            return self.fit_once(X, relation)
+        problem = self.problem(X, self._sampled(relation))
+        batch_size = embedder.batch_size if isinstance(embedder, TrainingConfig) else 1
+        with out_of_memory_sentence(batch_size):
+            selection = select_candidate(
+                problem,
+                n_components=plan.n_components,
+                n_rounds=plan.n_rounds,
+                validation_fraction=plan.validation_fraction,
+                embedder=embedder,
+            )
+        return selected_fit(selection, problem)
 
-def fit_plan(plan: Plan, X: Any, relation: Relation, rng: np.random.Generator, watch: Watch) -> Fit:
-    """Fit an embedder to features and a relation over their rows."""
-    if not plan.uses_feedback:
-        return fit_once(plan, X, relation, rng, watch)
-    if isinstance(relation, LabelRelation):
-        relation = _sampled(plan, relation, rng)
-    problem = state_problem(plan, X, relation, rng, watch)
-    with out_of_memory_sentence(_batch_size(plan.embedder)):
-        selection = select_candidate(
-            problem,
-            n_components=plan.n_components,
-            n_rounds=plan.n_rounds,
+    def fit_once(self, X: Any, relation: Relation) -> Fit:
+        """Solve the targets, then regress to them."""
+        plan, watch = self.plan, self.watch
+        solution, linked = self.place_targets(relation)
+        targets, mean, scale = standardise_targets(solution.points[linked])
+        watch.report(f"regression of {len(targets)} items to targets of {targets.shape[1]}")
+        fitted = fit_embedder(
+            plan.embedder,
+            X,
+            targets,
+            self.rng,
+            items=np.flatnonzero(linked),
+            output_scale=OutputScale(mean, scale),
+            regression=possible_regression(plan.regression, targets),
             validation_fraction=plan.validation_fraction,
-            embedder=plan.embedder,
+            callback=watch.callback,
+            checkpoint=watch.checkpoint,
         )
-    return selected_fit(selection, problem)
+        return regressed_fit(plan, solution, linked, fitted)
 
+    def place_targets(self, relation: Relation) -> tuple[TargetSolution, NDArray[np.bool_]]:
+        """Solve phase 1; say which items are in some statement, so that they have a target."""
+        plan = self.plan
+        if plan.targets.pairs == "sampled":
+            relation = self._sampled(relation)
+        is_random = plan.targets.init == "random" and not isinstance(relation, LabelRelation)
+        assert plan.n_components is not None
+        self.watch.report(f"targets of {relation.n_items} items")
+        solution = solve_targets(
+            relation,
+            plan.n_components,
+            loss=plan.loss,
+            margin=plan.targets.margin,
+            device=plan.device,
+            random_state=self.rng,
+            callback=self.watch.on_targets,
+            **(PAPER_START if is_random else {}),
+        )
+        linked = relation.known if isinstance(relation, LabelRelation) else relation.linked
+        return solution, linked
 
-def state_problem(
-    plan: Plan, X: Any, relation: Statements, rng: np.random.Generator, watch: Watch
-) -> Problem:
-    """Return what feedback learns from."""
-    return pose_problem(
-        X,
-        relation,
-        loss=plan.loss,
-        margin=plan.targets.margin,
-        device=plan.device,
-        rng=rng,
-        callback=watch.callback,
-        checkpoint=watch.checkpoint,
-        report=watch.reporter,
-    )
+    def problem(self, X: Any, relation: Statements) -> Problem:
+        """Return what feedback learns from."""
+        plan, margin = self.plan, self.plan.targets.margin
+        return pose_problem(X, relation, plan.loss, margin, plan.device, self.rng, self.watch)
+
+    def _sampled(self, relation: Relation) -> Statements:
+        """Return statements; of labels, pairs that are drawn."""
+        if not isinstance(relation, LabelRelation):
+            return relation
+        targets = self.plan.targets
+        return relation.sample_pairs(targets.n_similar, targets.n_dissimilar, random_state=self.rng)
 
 
 def selected_fit(selection: Selection, problem: Problem) -> Fit:
@@ -105,31 +136,8 @@ def selected_fit(selection: Selection, problem: Problem) -> Fit:
     return Fit(selection.embedder, targets, selection.metric, history, selection.seconds, selection)
 
 
-def fit_once(plan: Plan, X: Any, relation: Relation, rng: np.random.Generator, watch: Watch) -> Fit:
-    """Solve the targets, then regress to them."""
-    solution, linked = place_targets(plan, relation, rng, watch.reporter)
-    targets, mean, scale = standardise_targets(solution.points[linked])
-    watch.reporter(f"regression of {len(targets)} items to targets of {targets.shape[1]}")
-    fitted = fit_embedder(
-        plan.embedder,
-        X,
-        targets,
-        rng,
-        items=np.flatnonzero(linked),
-        output_scale=OutputScale(mean, scale),
-        regression=_possible_regression(plan.regression, targets),
-        validation_fraction=plan.validation_fraction,
-        callback=watch.callback,
-        checkpoint=watch.checkpoint,
-    )
-    return regressed_fit(plan, solution, linked, fitted)
-
-
 def regressed_fit(
-    plan: Plan,
-    solution: TargetSolution,
-    linked: NDArray[np.bool_],
-    fitted: FittedEmbedder,
+    plan: Plan, solution: TargetSolution, linked: NDArray[np.bool_], fitted: FittedEmbedder
 ) -> Fit:
     """Return solved targets and what was regressed to them as the fit of a learner."""
     history: dict[str, Any] = {"targets": solution.history.tolist()}
@@ -139,57 +147,6 @@ def regressed_fit(
             "validation": fitted.history.validation_loss,
             "best_epoch": fitted.history.best_epoch,
         }
-    return Fit(
-        fitted.embedder,
-        np.where(linked[:, None], solution.points, np.float32(np.nan)),
-        plan.metric,
-        history,
-        {"targets": solution.seconds, "regression": fitted.seconds},
-    )
-
-
-def place_targets(
-    plan: Plan, relation: Relation, rng: np.random.Generator, reporter: Reporter
-) -> tuple[TargetSolution, NDArray[np.bool_]]:
-    """Solve phase 1; say which items are in some statement, so that they have a target."""
-    if isinstance(relation, LabelRelation) and plan.targets.pairs == "sampled":
-        relation = _sampled(plan, relation, rng)
-    is_random = plan.targets.init == "random" and not isinstance(relation, LabelRelation)
-    assert plan.n_components is not None
-    reporter(f"targets of {relation.n_items} items")
-    solution = solve_targets(
-        relation,
-        plan.n_components,
-        loss=plan.loss,
-        margin=plan.targets.margin,
-        device=plan.device,
-        random_state=rng,
-        callback=reporter.on_targets,
-        **(PAPER_START if is_random else {}),
-    )
-    linked = relation.known if isinstance(relation, LabelRelation) else relation.linked
-    return solution, linked
-
-
-def _sampled(plan: Plan, relation: LabelRelation, rng: np.random.Generator) -> Statements:
-    n_similar, n_dissimilar = plan.targets.n_similar, plan.targets.n_dissimilar
-    return relation.sample_pairs(n_similar, n_dissimilar, random_state=rng)
-
-
-def _possible_regression(regression: PlannedRegression, targets: NDArray[np.float32]) -> Regression:
-    """Return the regression that was planned, as far as the targets allow it."""
-    if regression == "squared":
-        return "squared"
-    n_values = len(np.unique(targets, axis=0))
-    if n_values <= len(targets) / 2:
-        return "likelihood"
-    if regression == "likelihood if shared":  # fewer components than classes: each has its own
-        return "squared"
-    raise ValueError(
-        f"loss='likelihood' needs targets that items share, but {len(targets)} items have "
-        f"{n_values} different ones: set loss='squared'."
-    )
-
-
-def _batch_size(embedder: Any) -> int:
-    return embedder.batch_size if isinstance(embedder, TrainingConfig) else 1
+    targets = np.where(linked[:, None], solution.points, np.float32(np.nan))
+    timing = {"targets": solution.seconds, "regression": fitted.seconds}
+    return Fit(fitted.embedder, targets, plan.metric, history, timing)

@@ -9,10 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 from torch.utils.data import Dataset
 
-from twofold.regression import is_memory_mapped, is_network, item_shape
-
-CHECKED_NUMBERS = 2**24
-"""Numbers of a memory-mapped array that are looked at at a time."""
+from twofold.regression import is_memory_mapped, is_network, item_shape, refuse_not_finite
 
 
 def check_features(learner: BaseEstimator, X: Any, *, reset: bool) -> Any:
@@ -40,7 +37,7 @@ def check_features(learner: BaseEstimator, X: Any, *, reset: bool) -> Any:
             learner.__dict__.pop("feature_names_in_", None)
         return X
     if is_memory_mapped(X):
-        _refuse_not_finite(X)
+        refuse_not_finite(X)
         validate_data(learner, X, reset=reset, skip_check_array=True)
     else:
         X = validate_data(
@@ -59,20 +56,3 @@ def _compare_shape(learner: BaseEstimator, shape: tuple[int, ...], reset: bool) 
             f"X has items of shape {shape}, but {type(learner).__name__} was fitted on items of "
             f"shape {learner.input_shape_}."
         )
-
-
-def _refuse_not_finite(X: np.ndarray[Any, Any]) -> None:
-    """Look through a memory-mapped array a part at a time."""
-    if X.ndim < 2 or X.dtype.kind not in "biuf":
-        raise ValueError(f"X must hold numbers, an item a row, got {X.dtype} of shape {X.shape}.")
-    if X.dtype.kind != "f":
-        return
-    size = max(1, CHECKED_NUMBERS // max(1, int(np.prod(X.shape[1:]))))
-    for first in range(0, len(X), size):
-        part = np.asarray(X[first : first + size]).reshape(-1, X[0].size)
-        wrong = np.flatnonzero(~np.isfinite(part).all(axis=1))
-        if wrong.size:
-            raise ValueError(
-                f"Input X contains NaN or infinity, first in row {first + wrong[0]}. Replace or "
-                "drop it first."
-            )

@@ -48,12 +48,8 @@ def load(
         )
     learner = LEARNERS[model.learner](**model.parameters)
     if embedder is not None:
-        learner.set_params(**_own_network(learner, embedder))
+        is_nested = "embedder__architecture" in learner.get_params()
+        learner.set_params(**{"embedder__architecture" if is_nested else "embedder": embedder})
     if "device" in learner.get_params(deep=False):
         learner.device = device
     return learner.take_model(model)
-
-
-def _own_network(learner: EmbeddingLearner, network: nn.Module) -> dict[str, nn.Module]:
-    is_nested = "embedder__architecture" in learner.get_params()
-    return {"embedder__architecture" if is_nested else "embedder": network}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -15,27 +15,22 @@ from twofold._core.progress import Reporter
 from twofold._core.random import RandomState, as_generator
 from twofold.asking import Suggestions, suggest
 from twofold.estimators._embedding_learner import EmbeddingLearner
-from twofold.estimators._fitting import Fit, Watch, fit_plan, place_targets
+from twofold.estimators._fitting import Fit, Fitting
 from twofold.estimators._inputs import check_features
 from twofold.estimators._model import Model, save_model
-from twofold.estimators._plan import Plan, check_feedback, resolve_grade, resolve_plan
+from twofold.estimators._plan import Plan, check_feedback, resolve_plan
 from twofold.estimators._training_data import TrainingData
 from twofold.estimators._updating import refit_without, update_fit
-from twofold.feedback import Selection
+from twofold.feedback import Selection, Watch
 from twofold.regression import (
+    as_table,
     checkpoint_path,
     epoch_callback,
     is_network,
     refuse_unknown_embedder,
 )
-from twofold.relations import (
-    LabelRelation,
-    PairRelation,
-    Relation,
-    TripletRelation,
-    as_relation,
-)
-from twofold.targets import Named, Targets, TargetSolution, as_targets
+from twofold.relations import LabelRelation, PairRelation, Relation, TripletRelation, as_relation
+from twofold.targets import Named, Targets, TargetSolution, as_targets, resolve_grade
 
 
 class MetricLearner(EmbeddingLearner):
@@ -163,9 +158,9 @@ class MetricLearner(EmbeddingLearner):
         X = check_features(self, X, reset=True)
         grade = resolve_grade(as_targets(self.targets))
         known = as_relation(type(self).__name__, X, y, relation, grade)
-        watch = self._watch(checkpoint_path(self.embedder, self.random_state))
+        checkpoint = checkpoint_path(self.embedder, self.random_state)
         self.plan_ = self._resolve(known)
-        fit = fit_plan(self.plan_, X, known, as_generator(self.random_state), watch)
+        fit = self._fitting(checkpoint).fit(X, known)
         self._training_data = None
         if not isinstance(known, LabelRelation):
             self._training_data = TrainingData(X, known, fit.targets)
@@ -180,9 +175,9 @@ class MetricLearner(EmbeddingLearner):
     ) -> Self:
         """Take in statements, and items, that arrive later, without fitting anew.
 
-        A ridge map is fitted again, and candidates are compared again once statements are half as
-        many more; a network goes on from what it has learnt for a tenth of its epochs; a regressor
-        is fitted once more. A threshold has to be calibrated again.
+        A ridge map is fitted again, and candidates are compared again once as many statements are
+        new as they were compared on; a network goes on from what it has learnt for a fifth of its
+        epochs; a regressor is fitted once more. A threshold has to be calibrated again.
 
         Parameters
         ----------
@@ -198,8 +193,7 @@ class MetricLearner(EmbeddingLearner):
         if X_new is not None:
             X_new = check_features(self, X_new, reset=False)
         data = data.extended(relation, X_new, withdrawn)
-        rng = as_generator(self.random_state)
-        fit = update_fit(self.plan_, self.embedder_, self.selection_, data, rng, self._watch())
+        fit = update_fit(self._fitting(), self.embedder_, self.selection_, data)
         self._training_data = replace(data, targets=fit.targets)
         return self._store(fit)
 
@@ -214,7 +208,7 @@ class MetricLearner(EmbeddingLearner):
 
         They are in doubt, and half of them likely alike, if the pairs stated were drawn at random;
         none was stated before, nor follows from a statement about items with equal features. Items
-        in some statement come first. The embedding is fitted three times more, without some
+        in some statement come first. The embedding is fitted five times more, without some
         statements, to say how likely pairs are alike: that takes about as long as `fit`.
 
         Parameters
@@ -239,7 +233,7 @@ class MetricLearner(EmbeddingLearner):
                 "fitted to, only compare. Fit it to a PairRelation."
             )
         rng = as_generator(random_state)
-        refit = refit_without(self.plan_, self.selection_, data, rng)
+        refit = refit_without(Fitting(self.plan_, rng, Watch()), self.selection_, data)
         points = self._embed(data.X)
         return suggest(n, data.X, data.relation, points, self.metric_, refit, candidates, rng)
 
@@ -250,8 +244,8 @@ class MetricLearner(EmbeddingLearner):
         if relation is None:
             relation = LabelRelation(y, grade=resolve_grade(as_targets(self.targets)))
         plan = self._resolve(relation, feedback=0)
-        rng = as_generator(self.random_state)
-        return place_targets(plan, relation, rng, Reporter(self.verbose))[0]
+        rng, watch = as_generator(self.random_state), Watch(Reporter(self.verbose))
+        return Fitting(plan, rng, watch).place_targets(relation)[0]
 
     def save(self, folder: str | os.PathLike[str], *, with_data: bool = False) -> Path:
         """Write the model to a folder, whole or not at all; `twofold.load` opens it.
@@ -274,7 +268,9 @@ class MetricLearner(EmbeddingLearner):
     def to_model(self, with_data: bool = False) -> Model:
         """Return what is saved of a fitted learner."""
         model = super().to_model()
-        model.fitted["selection"] = _plain_selection(self.selection_)
+        if self.selection_ is not None:
+            fitted = replace(model.fitted, selection=self.selection_.plain())
+            model = replace(model, fitted=fitted)
         if with_data:
             return replace(model, data=self._fitted_to("save(with_data=True)"))
         return model
@@ -284,22 +280,16 @@ class MetricLearner(EmbeddingLearner):
         super().take_model(model)
         targets = np.empty((0, self.n_components_), dtype=np.float32)
         if model.data is not None:
-            self._training_data, targets = self._as_fitted(model.data), model.data.targets
-            self.targets_, self.plan_ = targets, self._resolve(model.data.relation)
-        known = model.fitted["selection"]
+            data, names = model.data, getattr(self, "feature_names_in_", None)
+            if names is not None and not is_network(self.embedder):  # which sees an array
+                data = replace(data, X=as_table(data.X, names))
+            self._training_data, self.targets_ = data, data.targets
+            targets, self.plan_ = data.targets, self._resolve(data.relation)
+        known = model.fitted.selection
         self.selection_ = None
         if known is not None:
             self.selection_ = Selection(**known, embedder=self.embedder_, targets=targets)
         return self
-
-    def _as_fitted(self, data: TrainingData) -> TrainingData:
-        """Return data with the columns that a regressor was fitted to; a network sees an array."""
-        names = getattr(self, "feature_names_in_", None)
-        if names is None or is_network(self.embedder):
-            return data
-        from pandas import DataFrame  # there, since it was fitted to one
-
-        return replace(data, X=DataFrame(data.X, columns=names))
 
     def _resolve(self, relation: Relation, feedback: int | None = None) -> Plan:
         rounds = self.feedback if feedback is None else feedback
@@ -314,9 +304,10 @@ class MetricLearner(EmbeddingLearner):
             device=self.device,
         )
 
-    def _watch(self, checkpoint: Path | None = None) -> Watch:
+    def _fitting(self, checkpoint: Path | None = None) -> Fitting:
         reporter = Reporter(self.verbose)
-        return Watch(reporter, epoch_callback(reporter, self.embedder), checkpoint)
+        watch = Watch(reporter, epoch_callback(reporter, self.embedder), checkpoint)
+        return Fitting(self.plan_, as_generator(self.random_state), watch)
 
     def _store(self, fit: Fit) -> Self:
         self.embedder_ = fit.embedder
@@ -348,15 +339,3 @@ class MetricLearner(EmbeddingLearner):
         # What was learnt from stays with its owner: a pickle is the model.
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_training_data"}
-
-
-def _plain_selection(selection: Selection | None) -> dict[str, Any] | None:
-    """Return a selection without its arrays."""
-    if selection is None:
-        return None
-    left_out = ("embedder", "targets")
-    return {
-        field.name: getattr(selection, field.name)
-        for field in fields(Selection)
-        if field.name not in left_out
-    }

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from torch import nn
 
 from twofold._core.devices import resolve_device
 from twofold._core.files import new_folder
+from twofold._core.versions import package_versions
 from twofold.estimators._training_data import TrainingData
 from twofold.evaluation import Metric
 from twofold.regression import Embedder, Network, load_embedder, save_embedder
@@ -28,47 +28,31 @@ NESTED: dict[str, type[BaseEstimator]] = {"Network": Network, "Targets": Targets
 """Parameters that have parameters of their own."""
 
 
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What JSON takes of a fitted learner, beside its parameters."""
+
+    metric: Metric
+    n_components: int
+    threshold: float | None
+    input_shape: list[int]
+    n_features_in: int | None
+    feature_names_in: list[str] | None
+    selection: dict[str, Any] | None = None
+
+
+FITTED = [field.name for field in fields(Fitted)]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """What is saved of a fitted learner.
-
-    Attributes
-    ----------
-    learner : str
-        Its class.
-    parameters : dict
-        Those that JSON takes; see `plain_parameters`.
-    embedder : NetworkEmbedder or RegressorEmbedder
-        From features to points.
-    fitted : dict
-        What else JSON takes of it: "metric", "n_components", "threshold", "input_shape",
-        "n_features_in", "feature_names_in" and "selection", each of which may be None.
-    data : TrainingData or None
-        What it was fitted to.
-    """
+    """What is saved of a fitted learner, by the name of its class."""
 
     learner: str
     parameters: dict[str, Any]
     embedder: Embedder
-    fitted: dict[str, Any]
+    fitted: Fitted
     data: TrainingData | None = None
-
-    @property
-    def metric(self) -> Metric:
-        """How points are compared."""
-        metric: Metric = self.fitted["metric"]
-        return metric
-
-
-FITTED = (
-    "metric",
-    "n_components",
-    "threshold",
-    "input_shape",
-    "n_features_in",
-    "feature_names_in",
-    "selection",
-)
 
 
 def save_model(model: Model, folder: str | os.PathLike[str]) -> Path:
@@ -81,10 +65,10 @@ def save_model(model: Model, folder: str | os.PathLike[str]) -> Path:
             "format_version": FORMAT_VERSION,
             "learner": model.learner,
             "parameters": model.parameters,
-            **model.fitted,
+            **asdict(model.fitted),
             "embedder": save_embedder(model.embedder, place),
             "has_data": model.data is not None,
-            "versions": {name: _version(name) for name in PACKAGES},
+            "versions": package_versions(PACKAGES),
         }
         text = json.dumps(card, indent=2, allow_nan=False) + "\n"
         (place / CARD).write_text(text, encoding="utf-8")
@@ -113,7 +97,7 @@ def open_model(
         learner=card["learner"],
         parameters=decoded_parameters(card["parameters"]),
         embedder=embedder,
-        fitted={name: card[name] for name in FITTED},
+        fitted=Fitted(**{name: card[name] for name in FITTED}),
         data=TrainingData.open(place) if card["has_data"] else None,
     )
 
@@ -171,10 +155,3 @@ def _read_card(place: Path) -> dict[str, Any]:
     if missing:
         raise ValueError(f"{place / CARD} is damaged: it lacks {', '.join(sorted(missing))}.")
     return card
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"

@@ -16,7 +16,7 @@ from twofold._core.checks import check_number
 from twofold._core.random import RandomState
 from twofold.estimators._metric_learner import MetricLearner
 from twofold.evaluation import Strategy, choose_threshold, pair_auroc
-from twofold.relations import PairRelation
+from twofold.relations import PairRelation, alike_by_sign
 from twofold.targets import Named, Targets
 
 
@@ -88,7 +88,7 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             default. It is chosen on the training pairs: call `calibrate_threshold` with others.
         """
         table = self._vectors(pairs)
-        alike = _check_signs(y, len(table))
+        alike = alike_by_sign(y, len(table))
         items, number = np.unique(table.reshape(2 * len(table), -1), axis=0, return_inverse=True)
         left, right = number.reshape(len(table), 2).T
         relation = PairRelation(left, right, alike.astype(np.float32), len(items))
@@ -128,7 +128,7 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def score(self, pairs: Any, y: ArrayLike) -> float:
         """Return the AUROC of `pair_score` on pairs stated as +1 or −1."""
         scores = self.pair_score(pairs)
-        return pair_auroc(_check_signs(y, len(scores)), scores)
+        return pair_auroc(alike_by_sign(y, len(scores)), scores)
 
     def get_metric(self) -> Callable[[ArrayLike, ArrayLike], float]:
         """Return the distance as a function of two vectors, for instance for k-NN."""
@@ -144,8 +144,9 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Set the distance up to which a pair is called alike."""
         check_is_fitted(self)
         self.threshold_ = check_number("threshold", threshold, -np.inf)
-        # The learner inside calls alike what is similar enough.
-        self.learner_.threshold_ = self._distance_to_similarity(self.threshold_)
+        # The learner inside calls alike what is similar enough: see its `pair_distance`.
+        highest = 0 if self.learner_.metric_ == "euclidean" else 1
+        self.learner_.threshold_ = highest - self.threshold_
         return self
 
     def calibrate_threshold(
@@ -161,7 +162,7 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         What it reached is kept as `calibration_`, in terms of `pair_score`.
         """
         scores = self.pair_score(pairs_valid)
-        alike = _check_signs(y_valid, len(scores))
+        alike = alike_by_sign(y_valid, len(scores))
         self.calibration_ = choose_threshold(alike, scores, strategy, min_rate=min_rate, beta=beta)
         return self.set_threshold(-self.calibration_.threshold)
 
@@ -185,9 +186,6 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             )
         return table
 
-    def _distance_to_similarity(self, distance: float) -> float:
-        return -distance if self.learner_.metric_ == "euclidean" else 1 - distance
-
     @property
     def _n_features_out(self) -> int:
         return self.learner_.n_components_
@@ -198,18 +196,3 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
         return tags
-
-
-def _check_signs(y: ArrayLike, n_pairs: int) -> NDArray[np.bool_]:
-    """Return which pairs are stated as alike."""
-    signs = np.asarray(y)
-    if signs.shape != (n_pairs,):
-        raise ValueError(f"y must have one entry a pair, shape ({n_pairs},), got {signs.shape}.")
-    wrong = np.flatnonzero((signs != 1) & (signs != -1))
-    if wrong.size:
-        hint = " For {0, 1} pass 2 * y - 1." if signs[wrong[0]] == 0 else ""
-        raise ValueError(
-            f"y must be +1 for alike and -1 for not alike; {wrong.size} value(s) are not, first at "
-            f"row {wrong[0]} ({signs[wrong[0]]!r}).{hint}"
-        )
-    return np.asarray(signs == 1)

@@ -11,11 +11,12 @@ from sklearn.base import clone
 from twofold._core.checks import check_count, check_share
 from twofold._core.devices import resolve_device
 from twofold.evaluation import Metric
+from twofold.feedback import MOST_FOLDS
 from twofold.regression import (
     MILD,
     STRONG,
     Network,
-    Regression,
+    PlannedRegression,
     TrainingConfig,
     as_network,
     is_network,
@@ -27,43 +28,23 @@ from twofold.relations import (
     Relation,
     TooFewPairsError,
     TripletRelation,
+    is_classes,
     is_transitive,
 )
-from twofold.targets import Targets, gauge_targets
+from twofold.targets import Targets, gauge_targets, resolve_grade
 
-PlannedRegression = Regression | Literal["likelihood if shared"]
 N_COMPONENTS, MOST_COMPONENTS = 16, 256
 GAUGING_SEED = 0
-VALIDATION_FRACTION = 0.2
-"""Of the items, with feedback."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is fitted, and how: the learner's parameters with a value for every "auto".
 
-    Attributes
-    ----------
-    n_components : int or None
-        Of the embedding; None if validation chooses.
-    loss : {"contrastive", "dot"}
-        Of phase 1.
-    metric : {"euclidean", "dot"}
-        How what is learnt is compared.
-    targets : Targets
-        The other parameters of phase 1.
-    uses_feedback : bool
-        Whether targets follow the features.
-    n_rounds : int or None
-        Of feedback, at most; None for as many as it usually takes.
-    embedder : TrainingConfig, scikit-learn regressor or None
-        What phase 2 fits; None, with feedback, if that is ridge maps alone.
-    regression : {"squared", "likelihood", "likelihood if shared"}
-        How a network learns targets; the last is squared error unless items share targets.
-    validation_fraction : float
-        Share of the items that is held out.
-    device : str
-        Where both phases run.
+    Where validation chooses, `n_components` is None; so is `n_rounds` for as many as feedback
+    usually takes, and `embedder` where feedback learns ridge maps alone. `loss` and `targets` are
+    of phase 1, `metric` is how what is learnt is compared, `regression` how a network learns
+    targets, and `validation_fraction` the share of the items that is held out.
     """
 
     n_components: int | None
@@ -90,10 +71,12 @@ def resolve_plan(
 ) -> Plan:
     """Return the plan for a relation; see `MetricLearner` for the parameters."""
     uses_feedback = _uses_feedback(feedback, targets, relation)
-    loss = _loss(targets, uses_feedback)
+    loss = targets.loss
+    if loss == "auto":
+        loss = "contrastive" if uses_feedback else "dot"
     is_dot = loss == "dot" and not isinstance(relation, TripletRelation)
     if validation_fraction == "auto":
-        share = VALIDATION_FRACTION if uses_feedback else 0.0
+        share = 1 / MOST_FOLDS if uses_feedback else 0.0
     else:
         share = check_share("validation_fraction", validation_fraction)
     place = resolve_device(device)
@@ -109,19 +92,6 @@ def resolve_plan(
         validation_fraction=share,
         device=place,
     )
-
-
-def resolve_grade(targets: Targets) -> Literal["overlap", "jaccard"]:
-    """Return how alike two items with several labels are."""
-    if targets.grade != "auto":
-        return targets.grade
-    is_whole = targets.pairs == "all" and targets.loss != "contrastive"
-    return "jaccard" if is_whole else "overlap"
-
-
-def is_classes(relation: Relation) -> bool:
-    """Whether every item has one label."""
-    return isinstance(relation, LabelRelation) and relation.is_partition
 
 
 def check_feedback(feedback: object) -> None:
@@ -151,12 +121,6 @@ def _uses_feedback(feedback: int | Literal["auto"], targets: Targets, relation: 
         return not gauge_targets(relation, random_state=GAUGING_SEED).decides
     except TooFewPairsError:
         return True
-
-
-def _loss(targets: Targets, uses_feedback: bool) -> Literal["contrastive", "dot"]:
-    if targets.loss != "auto":
-        return targets.loss
-    return "contrastive" if uses_feedback else "dot"
 
 
 def _n_components(

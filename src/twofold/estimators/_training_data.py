@@ -9,28 +9,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from torch.utils.data import Dataset
 
-from twofold.regression import append_rows, n_rows
-from twofold.relations import PairRelation, Statements, TripletRelation, refuse_one_sided
+from twofold.regression import append_rows, load_features, n_rows, save_features
+from twofold.relations import Statements, refuse_one_sided, statement_arrays, statements_of
 
-FEATURES, SPARSE_FEATURES, STATEMENTS = "features.npy", "features.npz", "statements.npz"
+STATEMENTS = "statements.npz"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingData:
-    """Features, statements about their rows, and the targets that came of them.
-
-    Attributes
-    ----------
-    X : n_items rows
-        Features, checked.
-    relation : PairRelation or TripletRelation
-        Statements about their rows.
-    targets : ndarray of float32, shape (n_items, dim)
-        NaN for items in no statement.
-    """
+    """Features, statements about their rows, and their targets: NaN for rows in no statement."""
 
     X: Any
     relation: Statements
@@ -53,34 +41,20 @@ class TrainingData:
 
     def save(self, folder: Path) -> None:
         """Write the data into a folder."""
-        if sparse.issparse(self.X):
-            sparse.save_npz(folder / SPARSE_FEATURES, sparse.csr_array(self.X))
-        else:
-            np.save(folder / FEATURES, _as_array(self.X), allow_pickle=False)
-        relation = self.relation
-        names = ["left", "right", "similar"]
-        if isinstance(relation, TripletRelation):
-            names = ["anchor", "positive", "negative"]
-        elif relation.weight is not None:
-            names.append("weight")
-        arrays = {name: getattr(relation, name) for name in names}
-        np.savez(folder / STATEMENTS, n_items=relation.n_items, targets=self.targets, **arrays)
+        save_features(self.X, folder)
+        np.savez(folder / STATEMENTS, targets=self.targets, **statement_arrays(self.relation))
 
     @classmethod
     def open(cls, folder: Path) -> TrainingData:
         """Read what `save` wrote."""
         try:
-            if (folder / SPARSE_FEATURES).exists():
-                X: Any = sparse.csr_array(sparse.load_npz(folder / SPARSE_FEATURES))
-            else:
-                X = np.load(folder / FEATURES, allow_pickle=False)
+            X = load_features(folder)
             with np.load(folder / STATEMENTS, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
-            targets, n_items = arrays.pop("targets"), int(arrays.pop("n_items"))
+            targets = arrays.pop("targets")
+            return cls(X, statements_of(arrays), targets)
         except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
             raise ValueError(f"The training data in {folder} cannot be read: {error}.") from error
-        kind = TripletRelation if "anchor" in arrays else PairRelation
-        return cls(X, kind(**arrays, n_items=n_items), targets)
 
 
 def _refuse_other_statements(new: Statements, known: Statements, n_items: int) -> None:
@@ -94,19 +68,3 @@ def _refuse_other_statements(new: Statements, known: Statements, n_items: int) -
             f"The relation is about {new.n_items} items, but there are {n_items} rows: those of "
             "fit and those of X_new."
         )
-
-
-def _as_array(X: Any) -> NDArray[Any]:
-    """Return features as one array, or say why they cannot be saved."""
-    if isinstance(X, Dataset):
-        raise TypeError(
-            "with_data=True saves arrays; this model was fitted to a torch Dataset, which stays "
-            "where it is. Save without it, and fit again to go on."
-        )
-    array = np.asarray(X)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(
-            "with_data=True saves numbers; this model was fitted to columns of other types "
-            f"({array.dtype}). Save without it, and fit again to go on."
-        )
-    return array

@@ -9,17 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twofold._core.progress import Reporter
-from twofold.estimators._fitting import (
-    Fit,
-    Watch,
-    fit_once,
-    fit_plan,
-    regressed_fit,
-    selected_fit,
-    state_problem,
-)
-from twofold.estimators._plan import Plan
+from twofold.estimators._fitting import Fit, Fitting, regressed_fit, selected_fit
 from twofold.estimators._training_data import TrainingData
 from twofold.feedback import Selection, refit
 from twofold.regression import (
@@ -35,34 +25,26 @@ from twofold.regression import (
 from twofold.relations import PairRelation, TripletRelation
 from twofold.targets import solve_targets, standardise_targets
 
-SHARE_OF_EPOCHS, SHARE_OF_RATE = 0.1, 0.3
-"""Of the epochs and the learning rate, for a network that goes on from what it has learnt."""
+SHARE_OF_TRAINING = 0.2
+"""Of the epochs and of the learning rate, for a network that goes on from what it has learnt. On
+digits, 5 seeds, targets solved once: from 176 to 1,760 pairs in nine updates AUROC .862 with 0.1,
+.908 with 0.2, .915 with 0.3; from 2,400 to 2,600 in five .911, .903 and .893."""
 
 
 def update_fit(
-    plan: Plan,
-    embedder: Embedder,
-    selection: Selection | None,
-    data: TrainingData,
-    rng: np.random.Generator,
-    watch: Watch,
+    fitting: Fitting, embedder: Embedder, selection: Selection | None, data: TrainingData
 ) -> Fit:
-    """Go on from a fit with other statements, or more items.
-
-    Ridge maps and regressors are fitted again; candidates are compared again once statements have
-    become half as many more, or where the features were kept as given. A network goes on for a few
-    epochs.
-    """
+    """Go on from a fit with other statements, or more items; see `MetricLearner.update`."""
     if selection is None or selection.candidate == "network":
-        return _go_on(plan, embedder, selection, data, rng, watch)
+        return replace(_go_on(fitting, embedder, selection, data), selection=selection)
     if selection.is_outgrown_by(len(data.relation)):
-        return fit_plan(plan, data.X, data.relation, rng, watch)
-    problem = state_problem(plan, data.X, data.relation, rng, watch)
-    return selected_fit(refit(problem, selection, plan.embedder), problem)
+        return fitting.fit(data.X, data.relation)
+    problem = fitting.problem(data.X, data.relation)
+    return selected_fit(refit(problem, selection, fitting.plan.embedder), problem)
 
 
 def refit_without(
-    plan: Plan, selection: Selection | None, data: TrainingData, rng: np.random.Generator
+    fitting: Fitting, selection: Selection | None, data: TrainingData
 ) -> Callable[[PairRelation], NDArray[np.float32]] | None:
     """Return what fits the same candidate to some of the statements, and embeds all rows.
 
@@ -70,14 +52,13 @@ def refit_without(
     """
     if selection is not None and selection.candidate == "features as given":
         return None
-    watch = Watch(Reporter(verbose=False))
 
     def points(kept: PairRelation) -> NDArray[np.float32]:
         if selection is None:
-            embedder = fit_once(plan, data.X, kept, rng, watch).embedder
+            embedder = fitting.fit_once(data.X, kept).embedder
         else:
-            problem = state_problem(plan, data.X, kept, rng, watch)
-            embedder = refit(problem, selection, plan.embedder).embedder
+            problem = fitting.problem(data.X, kept)
+            embedder = refit(problem, selection, fitting.plan.embedder).embedder
         is_network = isinstance(embedder, NetworkEmbedder)
         return embedder.predict(as_numbers(data.X) if is_network else data.X)
 
@@ -85,18 +66,13 @@ def refit_without(
 
 
 def _go_on(
-    plan: Plan,
-    embedder: Embedder,
-    selection: Selection | None,
-    data: TrainingData,
-    rng: np.random.Generator,
-    watch: Watch,
+    fitting: Fitting, embedder: Embedder, selection: Selection | None, data: TrainingData
 ) -> Fit:
     """Solve the targets from where they are, and go on with the regression to them."""
+    plan, statements, linked = fitting.plan, data.relation, data.relation.linked
     start = embedder.predict(data.X)
     was_linked = np.flatnonzero(np.isfinite(data.targets[:, 0]))
     start[was_linked] = data.targets[was_linked]
-    statements, linked = data.relation, data.relation.linked
     follows: dict[str, Any] = {"margin": plan.targets.margin}
     if selection is not None:  # targets stay near where the features put them
         spread = float(np.sqrt(2 * start[linked].var(axis=0).sum())) or 1.0
@@ -110,38 +86,31 @@ def _go_on(
         loss=plan.loss,
         init=start,
         device=plan.device,
-        random_state=rng,
-        callback=watch.reporter.on_targets,
+        random_state=fitting.rng,
+        callback=fitting.watch.on_targets,
         **follows,
     )
-    fitted = _regress(plan, embedder, data, solution.points[linked], rng, watch)
-    fit = regressed_fit(plan, solution, linked, fitted)
-    return replace(fit, selection=selection)
+    fitted = _regress(fitting, embedder, data, solution.points[linked])
+    return regressed_fit(plan, solution, linked, fitted)
 
 
 def _regress(
-    plan: Plan,
-    embedder: Embedder,
-    data: TrainingData,
-    points: NDArray[np.float32],
-    rng: np.random.Generator,
-    watch: Watch,
+    fitting: Fitting, embedder: Embedder, data: TrainingData, points: NDArray[np.float32]
 ) -> FittedEmbedder:
     """Have a network go on for a few epochs, or fit a regressor again."""
-    items = np.flatnonzero(data.relation.linked)
-    config = plan.embedder
+    config, rng, items = fitting.plan.embedder, fitting.rng, np.flatnonzero(data.relation.linked)
     if isinstance(embedder, NetworkEmbedder) and isinstance(config, TrainingConfig):
         scale = embedder.output_scale or OutputScale(np.zeros(1, dtype=np.float32), 1.0)
         short = replace(
             config,
-            max_epochs=max(1, round(SHARE_OF_EPOCHS * config.max_epochs)),
-            learning_rate=SHARE_OF_RATE * config.learning_rate,
+            max_epochs=max(1, round(SHARE_OF_TRAINING * config.max_epochs)),
+            learning_rate=SHARE_OF_TRAINING * config.learning_rate,
         )
         targets = (points - scale.mean) / np.float32(scale.scale)
+        callback = fitting.watch.callback
         return refresh_embedder(
-            embedder, data.X, targets, short, rng, items=items, callback=watch.callback
+            embedder, data.X, targets, short, rng, items=items, callback=callback
         )
-    targets, mean, scale_ = standardise_targets(points)
-    return fit_embedder(
-        plan.embedder, data.X, targets, rng, items=items, output_scale=OutputScale(mean, scale_)
-    )
+    targets, mean, size = standardise_targets(points)
+    scale = OutputScale(mean, size)
+    return fit_embedder(config, data.X, targets, rng, items=items, output_scale=scale)

@@ -8,17 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twofold._core.classes import is_unknown
-
-
-def is_matrix(labels: Any) -> bool:
-    """Whether labels are a matrix, dense or sparse, and not a class vector."""
-    if sparse.issparse(labels):
-        return True
-    try:
-        return np.ndim(labels) == 2
-    except ValueError:  # rows of different lengths
-        return False
+from twofold._core.classes import is_matrix, is_unknown
 
 
 def encode_classes(**labels: Any) -> list[NDArray[np.int64]]:

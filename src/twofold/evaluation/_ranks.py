@@ -28,6 +28,17 @@ def pair_ranks(alike: NDArray[np.bool_], similarity: NDArray[np.float32]) -> Ran
     return [_share_below(near, far), _share_below(-far, -near)]
 
 
+def triplet_ranks(near: NDArray[np.float32], far: NDArray[np.float32]) -> Ranks:
+    """Return 1 for triplets in order, 0 for others and one half for ties.
+
+    Parameters
+    ----------
+    near, far : ndarray of float32, shape (n_triplets,)
+        Similarities of the anchor to the positive and to the negative.
+    """
+    return [(near > far) + 0.5 * (near == far)]
+
+
 def rank_error(ranks: Sequence[NDArray[np.float64]]) -> float:
     """Return the standard error of the mean rank."""
     return math.sqrt(sum(float(kind.var()) / max(1, kind.size - 1) for kind in ranks))

@@ -8,12 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twofold.evaluation._labels import (
-    check_same_labels,
-    encode_classes,
-    encode_indicator,
-    is_matrix,
-)
+from twofold._core.classes import is_matrix
+from twofold.evaluation._labels import check_same_labels, encode_classes, encode_indicator
 
 SHARED_NUMBERS = 2**23
 """Entries of the relation between label vectors that are held at a time, at most: 64 MiB."""

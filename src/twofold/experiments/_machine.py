@@ -6,10 +6,10 @@ import os
 import platform
 import subprocess
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from twofold import __version__
+from twofold._core.versions import package_versions
 
 COMMIT = "TWOFOLD_COMMIT"
 """The variable that names the state of the code where it lies without its history."""
@@ -29,12 +29,7 @@ def describe_machine() -> dict[str, str]:
     gpu = _gpu()
     if gpu:
         facts["gpu"] = gpu
-    for package in PACKAGES:
-        try:
-            facts[package] = version(package)
-        except PackageNotFoundError:
-            facts[package] = "absent"
-    return facts
+    return facts | package_versions(PACKAGES)
 
 
 @cache

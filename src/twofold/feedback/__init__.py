@@ -6,19 +6,15 @@ regressor is fitted once, to where the map ends. A problem and feature spaces ma
 each yields rounds, a validation trace scores them, and a selection is what is returned.
 """
 
-from twofold.feedback._candidate import Candidate, Round
-from twofold.feedback._feature_space import FeatureSpace
-from twofold.feedback._problem import Problem, pose_problem
+from twofold.feedback._problem import Problem, Watch, pose_problem
+from twofold.feedback._race import MOST_FOLDS
 from twofold.feedback._selection import Selection, refit, select_candidate
-from twofold.feedback._validation import ValidationTrace
 
 __all__ = [
-    "Candidate",
-    "FeatureSpace",
+    "MOST_FOLDS",
     "Problem",
-    "Round",
     "Selection",
-    "ValidationTrace",
+    "Watch",
     "pose_problem",
     "refit",
     "select_candidate",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,7 +25,6 @@ from twofold.regression import (
     FeaturesAsGiven,
     NetworkEmbedder,
     OutputScale,
-    RidgeBasis,
     RidgeRegression,
     TrainingConfig,
     fit_embedder,
@@ -40,34 +40,30 @@ BLOCK_NUMBERS = 2**24
 """Features that are read at a time to compare them as given."""
 
 Seconds = dict[str, float]
+"""Of "targets" and "regression"."""
+Similarity = Callable[[NDArray[np.int64], NDArray[np.int64]], Points]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Round:
     """What a candidate has come to after a round.
 
-    Attributes
-    ----------
-    similarity : callable (left, right) -> ndarray
-        Of pairs of the problem's items.
-    targets : callable () -> ndarray of float32, shape (n_items, dim)
-        What was regressed to.
-    embedder : callable () -> NetworkEmbedder or RegressorEmbedder
-        From features to points.
-    points : ndarray of float32, shape (n_items, dim), or None
-        Where it puts the items; None for the features as given.
-    seconds : dict
-        Of this round, "targets" and "regression".
-    losses : list of float
-        Of a network, one an epoch.
+    `similarity` compares pairs of the problem's items, `targets` are what was regressed to, and
+    `points` where the items came to: None for the features as given. `losses` are a network's, one
+    an epoch.
     """
 
-    similarity: Callable[[NDArray[np.int64], NDArray[np.int64]], Points]
+    similarity: Similarity
     targets: Callable[[], Points]
     embedder: Callable[[], Embedder]
     points: Points | None = None
     seconds: Seconds = field(default_factory=dict)
     losses: list[float] = field(default_factory=list)
+
+
+def similarity_of(points: Points, metric: Metric) -> Similarity:
+    """Return what compares pairs of points."""
+    return partial(pair_similarity, points, metric=metric)
 
 
 def _learnt_round(
@@ -78,10 +74,8 @@ def _learnt_round(
     seconds: Seconds,
     losses: Sequence[float] = (),
 ) -> Round:
-    def similarity(left: NDArray[np.int64], right: NDArray[np.int64]) -> Points:
-        return pair_similarity(points, left, right, metric)
-
-    return Round(similarity, lambda: targets, embedder, points, seconds, list(losses))
+    compare = similarity_of(points, metric)
+    return Round(compare, lambda: targets, embedder, points, seconds, list(losses))
 
 
 class Candidate(Protocol):
@@ -134,19 +128,7 @@ class FeaturesCandidate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RidgeCandidate:
-    """A ridge map around landmarks, regressed round by round to targets near where it is.
-
-    Attributes
-    ----------
-    space : FeatureSpace
-        What it starts from.
-    metric : {"euclidean", "dot"}
-        How its points are compared.
-    ridge_multiplier : float
-        Times the usual ridge.
-    n_rounds : int
-        How many it takes.
-    """
+    """A ridge map around landmarks, regressed round by round to targets near where it is."""
 
     space: FeatureSpace
     metric: Metric
@@ -165,14 +147,13 @@ class RidgeCandidate:
         Z ← Z + H (T − Z), where T are targets near Z and H is ridge regression on the basis, with
         Nesterov's momentum from round to round. The map is the regression of the sum of all T − Z.
         """
-        basis = self.space.basis
         # One count of threads for all rounds: changing it costs more than a small product.
-        with threads_for(2.0 * basis.values.numel() * self.space.n_directions):
-            yield from self._rounds(problem, basis)
+        with threads_for(2.0 * self.space.basis.values.numel() * self.space.n_directions):
+            yield from self._rounds(problem)
 
-    def _rounds(self, problem: Problem, basis: RidgeBasis) -> Iterator[Round]:
+    def _rounds(self, problem: Problem) -> Iterator[Round]:
         began = time.perf_counter()
-        solver = problem.target_solver(self.space.points)
+        basis, solver = self.space.basis, problem.target_solver(self.space.points)
         ridge = basis.regression(RIDGE * self.ridge_multiplier, problem.rows)
         points = last_points = torch.from_numpy(self.space.points).to(basis.values.device)
         step = total_step = torch.zeros_like(problem.regressed(points))
@@ -191,7 +172,7 @@ class RidgeCandidate:
                 points.cpu().numpy(),
                 targets,
                 self.metric,
-                _map_embedder(self.space, ridge, total_step, problem),
+                partial(_map_embedder, self.space, ridge, total_step, problem),
                 {"targets": solved - prepared, "regression": prepared - began + ended - solved},
             )
             began = time.perf_counter()
@@ -199,25 +180,14 @@ class RidgeCandidate:
 
 def _map_embedder(
     space: FeatureSpace, ridge: RidgeRegression, outputs: torch.Tensor, problem: Problem
-) -> Callable[[], NetworkEmbedder]:
-    def build() -> NetworkEmbedder:
-        network = space.basis.as_map(ridge.weights(outputs)).to(problem.device).eval()
-        return NetworkEmbedder(network, problem.shape, problem.device)
-
-    return build
+) -> NetworkEmbedder:
+    network = space.basis.as_map(ridge.weights(outputs)).to(problem.device).eval()
+    return NetworkEmbedder(network, problem.shape, problem.device)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EmbedderCandidate:
-    """The user's network or regressor, fitted once to targets near where a ridge map ends.
-
-    Attributes
-    ----------
-    embedder : TrainingConfig or scikit-learn regressor
-        What is fitted.
-    guide : RidgeCandidate
-        The map.
-    """
+    """The user's network or regressor, fitted once to targets near where a ridge map ends."""
 
     embedder: TrainingConfig | Any
     guide: RidgeCandidate
@@ -236,7 +206,7 @@ class EmbedderCandidate:
         """Yield the one round there is."""
         seconds = {"targets": 0.0, "regression": 0.0}
         for guide in self.guide.rounds(problem):
-            _add(seconds, guide.seconds)
+            add_seconds(seconds, guide.seconds)
         began = time.perf_counter()
         solver = problem.target_solver(self.guide.space.points)
         assert guide.points is not None
@@ -250,16 +220,17 @@ class EmbedderCandidate:
             problem.rng,
             items=problem.regressed(problem.items),
             output_scale=OutputScale(mean, scale),
-            callback=problem.callback,
-            checkpoint=problem.checkpoint,
+            callback=problem.watch.callback,
+            checkpoint=problem.watch.checkpoint,
         )
         points = fitted.embedder.predict(take_rows(problem.X, problem.items))
-        _add(seconds, {"targets": solved - began, "regression": fitted.seconds})
+        add_seconds(seconds, {"targets": solved - began, "regression": fitted.seconds})
         losses = [] if fitted.history is None else fitted.history.loss
         embedder = fitted.embedder
         yield _learnt_round(points, targets, self.metric, lambda: embedder, seconds, losses)
 
 
-def _add(seconds: Seconds, more: Seconds) -> None:
+def add_seconds(seconds: Seconds, more: Seconds) -> None:
+    """Add up the seconds of phases, in place."""
     for phase, spent in more.items():
         seconds[phase] += spent

@@ -20,17 +20,7 @@ N_LEADING, N_FULL = 32, 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureSpace:
-    """A projection of the features, and what a ridge map of it is made of.
-
-    Attributes
-    ----------
-    projection : Projection
-        From features to points.
-    points : ndarray of float32, shape (n_items, n_directions)
-        Of the problem's items.
-    basis : RidgeBasis
-        Of maps that start from these points.
-    """
+    """A projection of the features, the problem's items in it, and the basis of ridge maps."""
 
     projection: Projection
     points: Points
@@ -45,20 +35,13 @@ class FeatureSpace:
 def feature_spaces(problem: Problem, n_components: int | None, unit: bool) -> list[FeatureSpace]:
     """Return the spaces of the features' leading directions, outliers cut, the smallest first.
 
-    Parameters
-    ----------
-    problem : Problem
-        Features and items.
-    n_components : int or None
-        Directions, if the user has said how many.
-    unit : bool
-        Whether rows are brought to length 1 first, so that a space starts from their cosines.
+    There is one if the user has said how many components; `unit` brings rows to length 1 first, so
+    that a space starts from their cosines.
     """
     n_features = math.prod(problem.shape)
     sizes = {n_components} if n_components else {min(n_features, n) for n in (N_LEADING, N_FULL)}
     whole = fit_projection(problem.features, max(sizes), clipped=True, unit=unit)
     points = whole.points(problem.features, problem.items)
-    _refuse_not_finite(points, problem)
     spaces = []
     for size in sorted(sizes):
         scale = float(np.sqrt(np.square(points[:, :size]).sum(axis=1).mean())) or 1.0
@@ -67,12 +50,3 @@ def feature_spaces(problem: Problem, n_components: int | None, unit: bool) -> li
         basis = ridge_basis(projection, some, problem.device, problem.rng)
         spaces.append(FeatureSpace(projection, some, basis))
     return spaces
-
-
-def _refuse_not_finite(points: Points, problem: Problem) -> None:
-    wrong = np.flatnonzero(~np.isfinite(points).all(axis=1))
-    if wrong.size:
-        raise ValueError(
-            "X holds NaN or infinity, first in row "
-            f"{problem.items[wrong[0]]} of those in some statement. Replace or drop it first."
-        )

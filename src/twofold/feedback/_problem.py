@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold._core.progress import Reporter
 from twofold.evaluation import Metric
 from twofold.regression import Callback, Features, as_numbers, item_shape, open_features
 from twofold.relations import PairRelation, Statements
@@ -17,38 +18,30 @@ from twofold.targets import TargetSolver, target_solver
 
 Points = NDArray[np.float32]
 Loss = Literal["contrastive", "dot"]
+SILENT = Reporter(verbose=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Watch:
+    """Who is told of progress, a line at a time, and where a network's training is kept."""
+
+    report: Callable[[str], Any] = SILENT
+    callback: Callback | None = None
+    checkpoint: Path | None = None
+
+    def on_targets(self, epoch: int, loss: float) -> None:
+        """Tell of an epoch of phase 1."""
+        self.report(f"targets: epoch {epoch}, loss {loss:.4g}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
     """Features and statements to learn from.
 
-    Attributes
-    ----------
-    X : any
-        Features as the user gave them.
-    features : Features
-        The same as numbers, on the device.
-    shape : tuple of int
-        Of one item.
-    items : ndarray of int64, shape (n_items,)
-        The rows of `X` that are in some statement.
-    statements : PairRelation or TripletRelation
-        About `items`, by their place in it.
-    loss : {"contrastive", "dot"}
-        Of pairs.
-    margin : float
-        Multiplies how far apart what is not alike has to be.
-    device : str
-        Where it is learnt.
-    rng : Generator
-        Of all that is random.
-    rows : ndarray of int64, or None
-        Which of `items` may be regressed on; all by default.
-    callback, checkpoint
-        Of a network's training; see `fit_embedder`.
-    report : callable (str), optional
-        Told of progress, a line at a time.
+    `X` are the features as the user gave them, `features` the same as numbers on the device,
+    `shape` that of one item. `items` are the rows in some statement, by whose place in it
+    `statements` name them; only those of its `rows` may be regressed on, all by default. `margin`
+    multiplies how far apart what is not alike has to be.
     """
 
     X: Any
@@ -60,10 +53,8 @@ class Problem:
     margin: float
     device: str
     rng: np.random.Generator
+    watch: Watch
     rows: NDArray[np.int64] | None = None
-    callback: Callback | None = None
-    checkpoint: Path | None = None
-    report: Callable[[str], Any] | None = None
 
     @property
     def metric(self) -> Metric:
@@ -75,7 +66,7 @@ class Problem:
         self, statements: Statements, rows: NDArray[np.int64] | None = None
     ) -> Problem:
         """Return the same problem with some of its statements and rows; nobody is called back."""
-        return replace(self, statements=statements, rows=rows, callback=None, checkpoint=None)
+        return replace(self, statements=statements, rows=rows, watch=Watch(self.watch.report))
 
     def sampled(self, n_statements: int) -> Problem:
         """Return the problem of some statements, drawn at random, and of the items in them."""
@@ -93,38 +84,19 @@ class Problem:
         """Return what solves for targets near points, if the items start at some."""
         return target_solver(self.statements, start, self.loss, self.margin, self.device)
 
-    def tell(self, line: str) -> None:
-        """Report progress, if anybody listens."""
-        if self.report is not None:
-            self.report(line)
-
 
 def pose_problem(
     X: Any,
     relation: Statements,
-    *,
     loss: Loss,
     margin: float,
     device: str,
     rng: np.random.Generator,
-    callback: Callback | None = None,
-    checkpoint: Path | None = None,
-    report: Callable[[str], Any] | None = None,
+    watch: Watch,
 ) -> Problem:
     """Return a problem about the rows of `X` that some statement is about; see `Problem`."""
     numbers = as_numbers(X)
+    features, shape = open_features(numbers, device), item_shape(numbers)
     items = np.flatnonzero(relation.linked)
-    return Problem(
-        X,
-        open_features(numbers, device),
-        item_shape(numbers),
-        items,
-        relation.take(items),
-        loss,
-        margin,
-        device,
-        rng,
-        callback=callback,
-        checkpoint=checkpoint,
-        report=report,
-    )
+    statements = relation.take(items)
+    return Problem(X, features, shape, items, statements, loss, margin, device, rng, watch)

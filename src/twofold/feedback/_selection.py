@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from twofold._core.warnings import RelationWarning, warn_user
-from twofold.evaluation import Metric, gain_error, pair_similarity
+from twofold.evaluation import Metric, gain_error
 from twofold.feedback._candidate import (
     N_ROUNDS,
     Candidate,
     EmbedderCandidate,
     FeaturesCandidate,
     RidgeCandidate,
+    Round,
+    Seconds,
+    add_seconds,
+    similarity_of,
 )
 from twofold.feedback._feature_space import feature_spaces
 from twofold.feedback._problem import Points, Problem
-from twofold.feedback._race import ERRORS_TO_DROP, Race, with_rounds
+from twofold.feedback._race import ERRORS_OF_EQUALS, MOST_FOLDS, Race, features_score, with_rounds
 from twofold.feedback._validation import ranks_of
 from twofold.regression import Embedder
 
@@ -27,8 +30,6 @@ RIDGE_MULTIPLIERS = (1.0, 30.0)
 then not learnt."""
 MOST_COMPARED_ON = 10_000
 """Statements: of more, so many are drawn to compare candidates, and the best is fitted to all."""
-OUTGROWN = 1.5
-"""Times the statements of the last selection: with so many, candidates are compared again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,10 +81,19 @@ class Selection:
     targets: Points
     losses: list[float] = field(default_factory=list)
 
+    def plain(self) -> dict[str, Any]:
+        """Return what JSON takes of it: all but the embedder and the targets."""
+        names = {one.name for one in fields(self)} - {"embedder", "targets"}
+        return {name: getattr(self, name) for name in sorted(names)}
+
     def is_outgrown_by(self, n_statements: int) -> bool:
-        """Whether statements have become so many more, or fewer, that all is compared again."""
-        fewer, more = sorted((n_statements, self.n_statements))
-        return more >= OUTGROWN * fewer or self.candidate == "features as given"
+        """Whether as many statements came, or went, as candidates were compared on.
+
+        Then they are compared again; also where the features were kept as given, after which
+        learning is always worth a try.
+        """
+        n_changed = abs(n_statements - self.n_statements)
+        return n_changed >= self.n_validated or self.candidate == "features as given"
 
 
 def select_candidate(
@@ -91,156 +101,150 @@ def select_candidate(
     *,
     n_components: int | None = None,
     n_rounds: int | None = None,
-    validation_fraction: float = 0.2,
+    validation_fraction: float = 1 / MOST_FOLDS,
     embedder: Any | None = None,
 ) -> Selection:
-    """Compare candidates on statements held out, and refit the best on all.
+    """Compare candidates on statements held out, and fit the best to all.
 
-    Parameters
-    ----------
-    problem : Problem
-        Features and statements.
-    n_components : int, optional
-        Of the embedding; by default as many as the selected space has directions.
-    n_rounds : int, optional
-        Of ridge maps, at most.
-    validation_fraction : float
-        Share of the items that one fold holds out; with 0 nothing is compared, and the user's
-        embedder, or a ridge map, is fitted.
-    embedder : TrainingConfig or scikit-learn regressor, optional
-        The user's own, a candidate beside ridge maps.
+    The user's own `embedder`, a TrainingConfig or regressor, is a candidate beside ridge maps of at
+    most `n_rounds` rounds; with no `n_components` given, spaces of different sizes race. A fold
+    holds out `validation_fraction` of the items; with 0 nothing is compared, and the user's
+    embedder, or a ridge map, is fitted.
     """
-    if len(problem.statements) > MOST_COMPARED_ON and validation_fraction:
-        sample = problem.sampled(MOST_COMPARED_ON)
-        selection = select_candidate(
-            sample,
-            n_components=n_components,
-            n_rounds=n_rounds,
-            validation_fraction=validation_fraction,
-            embedder=embedder,
-        )
-        whole = refit(problem, selection, embedder)
-        both = {phase: spent + selection.seconds[phase] for phase, spent in whole.seconds.items()}
-        return replace(whole, n_statements=len(problem.statements), seconds=both)
     began = time.perf_counter()
-    reference = _reference(problem)
+    whole, is_many = problem, len(problem.statements) > MOST_COMPARED_ON
+    if is_many and validation_fraction:
+        problem = whole.sampled(MOST_COMPARED_ON)
+    metrics: tuple[Metric, ...] = ("euclidean", "cosine")
+    references = [FeaturesCandidate(metric) for metric in metrics]
+    reference = max(references, key=lambda features: features_score(problem, features))
     race = Race(problem, reference, validation_fraction)
     maps = _ridge_maps(problem, reference, n_components, n_rounds or N_ROUNDS)
     race.seconds["regression"] += time.perf_counter() - began
-    if not validation_fraction:
-        guide = maps[0]
-        own = guide if embedder is None else EmbedderCandidate(embedder, guide)
-        return _refit(problem, race, own, guide.n_rounds)
-    race.run([*maps])
-    if not race.folds:
-        why = f"{len(problem.statements)} statement(s) are too few to learn from and to validate on"
-        return _keep_features(problem, race, reference, why, n_components)
-    if embedder is not None:
-        best, best_round = race.best()
-        guide = next(one for one in maps if one is best)
-        race.enter(EmbedderCandidate(embedder, replace(guide, n_rounds=best_round)))
-    if race.beats_features():
-        return _refit(problem, race, *race.best())
-    n_validated = sum(len(fold.held_out) for fold in race.folds)
-    why = (
-        f"Nothing learnt orders the {n_validated} statements held out clearly better than the "
-        f"features do ({race.features_score:.4f})"
-    )
-    return _keep_features(problem, race, reference, why, n_components)
+    if validation_fraction:
+        candidate, best_round = _winner(problem, race, maps, n_components, embedder)
+    else:
+        candidate, best_round = maps[0], maps[0].n_rounds
+        if embedder is not None:
+            candidate = EmbedderCandidate(embedder, maps[0])
+    expected = race.expected(candidate, best_round) if race.folds else None
+    candidate = with_rounds(candidate, best_round)
+    if problem is not whole:
+        candidate = _moved(candidate, whole)
+    return _selection(race, candidate, expected, whole)
 
 
 def refit(problem: Problem, selection: Selection, embedder: Any | None = None) -> Selection:
     """Return the selected candidate fitted to another problem, as many rounds, without validation.
 
-    Parameters
-    ----------
-    problem : Problem
-        Features and statements.
-    selection : Selection
-        Of an earlier problem about the same features.
-    embedder : TrainingConfig or scikit-learn regressor, optional
-        The user's own, if it is what was selected.
+    The problem is about the same features; `embedder` is the user's own, if that was selected.
     """
     candidate: Candidate = FeaturesCandidate(selection.metric)
-    race = Race(problem, FeaturesCandidate(selection.metric), 0.0)
     if selection.candidate != "features as given":
         (space,) = feature_spaces(problem, selection.n_directions, selection.unit)
-        guide = RidgeCandidate(space, problem.metric, selection.ridge_multiplier)
-        candidate = guide = replace(guide, n_rounds=selection.n_rounds)
+        multiplier, n_rounds = selection.ridge_multiplier, selection.n_rounds
+        candidate = RidgeCandidate(space, problem.metric, multiplier, n_rounds)
         if selection.candidate != "ridge map":
-            candidate = EmbedderCandidate(embedder, guide)
-    fitted = _refit(problem, race, candidate, selection.n_rounds)
-    names = ("seconds", "embedder", "targets", "losses")
-    return replace(selection, **{name: getattr(fitted, name) for name in names})
-
-
-def _reference(problem: Problem) -> FeaturesCandidate:
-    """Return the features compared by cosine or by distance, whichever orders better."""
-
-    def score(candidate: FeaturesCandidate) -> float:
-        (round_,) = candidate.rounds(problem)
-        return float(ranks_of(problem.statements, round_.similarity)[0].mean())
-
-    return max(FeaturesCandidate("euclidean"), FeaturesCandidate("cosine"), key=score)
+            candidate = EmbedderCandidate(embedder, candidate)
+    seconds = {"targets": 0.0, "regression": 0.0}
+    last = _last_round(candidate, problem, seconds)
+    return replace(
+        selection,
+        seconds=seconds,
+        embedder=last.embedder(),
+        targets=last.targets(),
+        losses=last.losses,
+    )
 
 
 def _ridge_maps(
     problem: Problem, reference: FeaturesCandidate, n_components: int | None, n_rounds: int
 ) -> list[RidgeCandidate]:
-    """Return the ridge maps that race: not those that start from far worse points."""
+    """Return the ridge maps that race: not those that start from clearly worse points."""
     spaces = feature_spaces(problem, n_components, reference.metric == "cosine")
-    statements = problem.statements
     starts = [
-        ranks_of(statements, partial(pair_similarity, space.points, metric=problem.metric))
+        ranks_of(problem.statements, similarity_of(space.points, problem.metric))
         for space in spaces
     ]
     best = max(starts, key=lambda ranks: float(ranks[0].mean()))
     return [
         RidgeCandidate(space, problem.metric, multiplier, n_rounds)
         for space, start in zip(spaces, starts, strict=True)
-        if best[0].mean() - start[0].mean() <= ERRORS_TO_DROP * gain_error(start, best)
+        if best[0].mean() - start[0].mean() <= ERRORS_OF_EQUALS * gain_error(start, best)
         for multiplier in RIDGE_MULTIPLIERS
     ]
 
 
-def _keep_features(
+def _winner(
     problem: Problem,
     race: Race,
-    reference: FeaturesCandidate,
-    why: str,
+    maps: list[RidgeCandidate],
     n_components: int | None,
-) -> Selection:
-    """Return the features as given, and say why."""
-    kept = f"so the embedding is the features as given, compared by {reference.metric}"
+    embedder: Any | None,
+) -> tuple[Candidate, int]:
+    """Return what wins the race, and its rounds; if that is the features as given, say why."""
+    race.run([*maps])
+    if embedder is not None and race.folds:
+        best, best_round = race.best()
+        guide = next(one for one in maps if one is best)
+        race.enter(EmbedderCandidate(embedder, replace(guide, n_rounds=best_round)))
+    if race.folds and race.beats_features():
+        return race.best()
+    why = f"{len(problem.statements)} statement(s) are too few to learn from and to validate on"
+    if race.folds:
+        why = (
+            f"Nothing learnt orders the {race.n_validated} statements held out clearly better than "
+            f"the features do ({race.features_score:.4f})"
+        )
+    kept = f"so the embedding is the features as given, compared by {race.reference.metric}"
     if n_components is not None:
         kept += f"; n_components={n_components} is not kept"
     warn_user(f"{why}, {kept}.", RelationWarning)
-    return _refit(problem, race, reference, 0)
+    return race.reference, 0
 
 
-def _refit(problem: Problem, race: Race, candidate: Candidate, n_rounds: int) -> Selection:
-    """Fit a candidate to the whole problem."""
-    expected = race.expected(candidate, n_rounds) if race.folds else None
-    candidate = with_rounds(candidate, n_rounds)
-    problem.tell(f"fitting {candidate.name}")
+def _moved(candidate: Candidate, problem: Problem) -> Candidate:
+    """Return a candidate that starts from the features of another problem's items."""
+    if isinstance(candidate, EmbedderCandidate):
+        guide = _moved(candidate.guide, problem)
+        assert isinstance(guide, RidgeCandidate)
+        return replace(candidate, guide=guide)
+    if not isinstance(candidate, RidgeCandidate):
+        return candidate
+    space = candidate.space
+    (moved,) = feature_spaces(problem, space.n_directions, space.projection.unit)
+    return replace(candidate, space=moved)
+
+
+def _last_round(candidate: Candidate, problem: Problem, seconds: Seconds) -> Round:
+    """Fit a candidate to a whole problem."""
+    problem.watch.report(f"fitting {candidate.name}")
     for round_ in candidate.rounds(problem):
-        race.spend(round_)
+        add_seconds(seconds, round_.seconds)
+    return round_
+
+
+def _selection(
+    race: Race, candidate: Candidate, expected: dict[str, float] | None, problem: Problem
+) -> Selection:
+    """Fit what won the race, and say how it came."""
+    last = _last_round(candidate, problem, race.seconds)
     guide = candidate.guide if isinstance(candidate, EmbedderCandidate) else candidate
-    space = guide.space if isinstance(guide, RidgeCandidate) else None
+    ridge_map = guide if isinstance(guide, RidgeCandidate) else None
     return Selection(
         candidate=candidate.name.partition(",")[0],
         metric=candidate.metric,
-        n_directions=0 if space is None else space.n_directions,
-        unit=space is not None and space.projection.unit,
-        ridge_multiplier=guide.ridge_multiplier if isinstance(guide, RidgeCandidate) else 1.0,
-        n_rounds=guide.n_rounds if isinstance(guide, RidgeCandidate) else 0,
+        n_directions=ridge_map.space.n_directions if ridge_map else 0,
+        unit=ridge_map.space.projection.unit if ridge_map else False,
+        ridge_multiplier=ridge_map.ridge_multiplier if ridge_map else 1.0,
+        n_rounds=ridge_map.n_rounds if ridge_map else 0,
         expected=expected,
         reference=race.features_score if race.folds else None,
         n_statements=len(problem.statements),
-        n_validated=sum(len(fold.held_out) for fold in race.folds),
+        n_validated=race.n_validated,
         scores=race.scores,
         seconds=race.seconds,
-        embedder=round_.embedder(),
-        targets=round_.targets(),
-        losses=round_.losses,
+        embedder=last.embedder(),
+        targets=last.targets(),
+        losses=last.losses,
     )

@@ -7,17 +7,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from twofold.evaluation import Ranks, pair_ranks
+from twofold.evaluation import Ranks, pair_ranks, triplet_ranks
 from twofold.feedback._candidate import Round
 from twofold.relations import ItemFold, Statements, TripletRelation
 
 Similarity = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
-MOST_HELD_OUT = 250
-"""Statements of the rarer kind that one fold holds out, and that all folds together have to."""
-MOST_FOLDS, PRECISION = 5, 0.01
-"""Folds are added until the best score is known so well, by its standard error: on what is hard
-two folds select too much by chance (delicious's test part, which this was chosen on, 5 seeds: AUROC
-.651 ± .002 against .642 ± .007)."""
 
 
 class ValidationTrace:
@@ -25,11 +19,6 @@ class ValidationTrace:
 
     The statements of a fold are parted in two halves, so that what one half selects can be scored
     on the other.
-
-    Attributes
-    ----------
-    name : str
-        Of the candidate.
     """
 
     def __init__(self, name: str) -> None:
@@ -46,8 +35,8 @@ class ValidationTrace:
         """Record a round of the fold that is open."""
         half = np.arange(len(self._held_out)) % 2 == 0
         parts = (np.ones(len(half), dtype=bool), half, ~half)
-        values = _similarities(round_.similarity, self._held_out)
-        self._rounds[-1].append([_ranks(self._held_out, values, part) for part in parts])
+        rank = _ranker(self._held_out, round_.similarity)
+        self._rounds[-1].append([rank(part) for part in parts])
 
     @property
     def n_folds(self) -> int:
@@ -80,19 +69,14 @@ class ValidationTrace:
 
 def ranks_of(statements: Statements, similarity: Similarity) -> Ranks:
     """Return the ranks of statements by the similarities of their items."""
-    everything = np.ones(len(statements), dtype=bool)
-    return _ranks(statements, _similarities(similarity, statements), everything)
+    return _ranker(statements, similarity)(np.ones(len(statements), dtype=bool))
 
 
-def _similarities(similarity: Similarity, statements: Statements) -> NDArray[np.float32]:
-    """Return what a statement says to be large: a similarity, or of triplets a difference."""
+def _ranker(statements: Statements, similarity: Similarity) -> Callable[[NDArray[np.bool_]], Ranks]:
+    """Return what ranks a part of some statements among each other."""
     if isinstance(statements, TripletRelation):
         near = similarity(statements.anchor, statements.positive)
-        return near - similarity(statements.anchor, statements.negative)
-    return similarity(statements.left, statements.right)
-
-
-def _ranks(statements: Statements, values: NDArray[np.float32], part: NDArray[np.bool_]) -> Ranks:
-    if isinstance(statements, TripletRelation):
-        return [(values[part] > 0) + 0.5 * (values[part] == 0)]
-    return pair_ranks(statements.similar[part] > 0.5, values[part])
+        far = similarity(statements.anchor, statements.negative)
+        return lambda part: triplet_ranks(near[part], far[part])
+    alike, values = statements.similar > 0.5, similarity(statements.left, statements.right)
+    return lambda part: pair_ranks(alike[part], values[part])

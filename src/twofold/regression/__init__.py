@@ -4,7 +4,8 @@ Features and targets come in, an embedder goes out; pairs are unknown here.
 """
 
 from twofold.regression._embedder_files import Embedder, load_embedder, save_embedder
-from twofold.regression._expected_target import SMOOTHING
+from twofold.regression._expected_target import SMOOTHING, PlannedRegression, possible_regression
+from twofold.regression._feature_files import as_table, load_features, save_features
 from twofold.regression._feature_skip import with_feature_skip
 from twofold.regression._features import (
     Features,
@@ -14,6 +15,7 @@ from twofold.regression._features import (
     item_shape,
     n_rows,
     open_features,
+    refuse_not_finite,
 )
 from twofold.regression._fit import (
     FittedEmbedder,
@@ -78,6 +80,7 @@ __all__ = [
     "NetworkEmbedder",
     "NetworkName",
     "OutputScale",
+    "PlannedRegression",
     "Projection",
     "Regression",
     "RegressionTask",
@@ -92,6 +95,7 @@ __all__ = [
     "append_rows",
     "as_network",
     "as_numbers",
+    "as_table",
     "build_network",
     "checkpoint_path",
     "epoch_callback",
@@ -104,21 +108,25 @@ __all__ = [
     "is_network",
     "item_shape",
     "load_embedder",
+    "load_features",
     "mlp",
     "n_rows",
     "network_kind",
     "open_features",
     "out_of_memory_sentence",
     "part_examples",
+    "possible_regression",
     "predict_points",
     "prepare_network",
     "rebuild_network",
     "refresh_embedder",
     "refuse_flipped_vectors",
+    "refuse_not_finite",
     "refuse_unknown_embedder",
     "resolve_network",
     "ridge_basis",
     "save_embedder",
+    "save_features",
     "take_rows",
     "threads_for",
     "train_network",

@@ -8,6 +8,7 @@ their likelihood. It costs the same, and the network has the same outputs.
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 import torch
@@ -16,8 +17,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from twofold.regression._features import Features
+from twofold.regression._network import Regression
 from twofold.regression._network_embedder import flip_some
 
+PlannedRegression = Regression | Literal["likelihood if shared"]
+"""The last is squared error unless items share targets."""
 SMOOTHING = 0.1
 """Share of the chance that is spread over all targets: keeps a network from being too sure."""
 
@@ -104,3 +108,18 @@ def distinct_targets(
     """Return the values that targets take, and which one each item has."""
     values, which = np.unique(targets, axis=0, return_inverse=True)
     return values, which.reshape(-1).astype(np.int64)
+
+
+def possible_regression(regression: PlannedRegression, targets: NDArray[np.float32]) -> Regression:
+    """Return the regression that was planned, as far as the targets allow it."""
+    if regression == "squared":
+        return "squared"
+    n_values = len(np.unique(targets, axis=0))
+    if n_values <= len(targets) / 2:
+        return "likelihood"
+    if regression == "likelihood if shared":  # fewer components than classes: each has its own
+        return "squared"
+    raise ValueError(
+        f"loss='likelihood' needs targets that items share, but {len(targets)} items have "
+        f"{n_values} different ones: set loss='squared'."
+    )

@@ -164,6 +164,23 @@ def is_memory_mapped(X: Any) -> bool:
     return False
 
 
+def refuse_not_finite(X: NDArray[Any]) -> None:
+    """Look through a memory-mapped array, a part at a time, for what is no finite number."""
+    if X.ndim < 2 or X.dtype.kind not in "biuf":
+        raise ValueError(f"X must hold numbers, an item a row, got {X.dtype} of shape {X.shape}.")
+    if X.dtype.kind != "f":
+        return
+    size = max(1, BLOCK_NUMBERS // max(1, int(np.prod(X.shape[1:]))))
+    for first in range(0, len(X), size):
+        part = np.asarray(X[first : first + size]).reshape(-1, X[0].size)
+        wrong = np.flatnonzero(~np.isfinite(part).all(axis=1))
+        if wrong.size:
+            raise ValueError(
+                f"Input X contains NaN or infinity, first in row {first + wrong[0]}. Replace or "
+                "drop it first."
+            )
+
+
 def as_network_type(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array as torch takes it: bytes stay bytes, every other number is float32."""
     kept = array if array.dtype == np.uint8 else array.astype(np.float32, copy=False)

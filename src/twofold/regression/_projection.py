@@ -60,10 +60,20 @@ class Projection:
         return Projection(self.shift, matrix, self.limits, self.unit)
 
     def points(self, features: Features, items: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the points of some items, shape (len(items), n_directions)."""
+        """Return the points of some items, shape (len(items), n_directions).
+
+        What is not finite is refused: `fit_projection` may not have seen it.
+        """
         one_row = features.rows(spread_evenly(features, 1))
         layer = ProjectionLayer(self).to(one_row.device)
-        return predict_points(layer, features, tuple(one_row.shape[1:]), items)
+        points = predict_points(layer, features, tuple(one_row.shape[1:]), items)
+        wrong = np.flatnonzero(~np.isfinite(points).all(axis=1))
+        if wrong.size:
+            row = items[wrong[0]]
+            raise ValueError(
+                f"X holds NaN or infinity, first in row {row}. Replace or drop it first."
+            )
+        return points
 
 
 def fit_projection(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.multiclass import type_of_target
@@ -15,6 +16,8 @@ from twofold.relations._pairs import PairRelation
 from twofold.relations._triplets import TripletRelation
 
 Relation = PairRelation | LabelRelation | TripletRelation
+SCORING_SEED = 0
+"""Pairs that labels are scored on are the same every time, so that scores can be compared."""
 
 
 def as_relation(
@@ -82,6 +85,33 @@ def _refuse_wrong_kind(labels: Any) -> None:
                 f"(first: {first:g}). For grades of likeness pass relation=PairRelation(...). "
                 "Unknown label type: continuous."
             )
+
+
+def is_classes(relation: Relation) -> bool:
+    """Whether every item has one label."""
+    return isinstance(relation, LabelRelation) and relation.is_partition
+
+
+def stated_pairs(relation: PairRelation | LabelRelation) -> PairRelation:
+    """Return pairs to score: those stated, or a fixed sample of what labels say."""
+    if isinstance(relation, LabelRelation):
+        return relation.sample_pairs(random_state=SCORING_SEED)
+    return relation
+
+
+def alike_by_sign(y: ArrayLike, n_pairs: int) -> NDArray[np.bool_]:
+    """Return which pairs are stated as alike, by +1 and not by −1."""
+    signs = np.asarray(y)
+    if signs.shape != (n_pairs,):
+        raise ValueError(f"y must have one entry a pair, shape ({n_pairs},), got {signs.shape}.")
+    wrong = np.flatnonzero((signs != 1) & (signs != -1))
+    if wrong.size:
+        hint = " For {0, 1} pass 2 * y - 1." if signs[wrong[0]] == 0 else ""
+        raise ValueError(
+            f"y must be +1 for alike and -1 for not alike; {wrong.size} value(s) are not, first at "
+            f"row {wrong[0]} ({signs[wrong[0]]!r}).{hint}"
+        )
+    return np.asarray(signs == 1)
 
 
 def refuse_one_sided(relation: Relation) -> None:

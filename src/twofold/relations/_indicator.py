@@ -12,16 +12,6 @@ from twofold._core.checks import check_n_items
 from twofold._core.classes import is_unknown
 
 
-def is_matrix(labels: Any) -> bool:
-    """Whether labels are a matrix, dense or sparse, and not a class vector."""
-    if sparse.issparse(labels):
-        return True
-    try:
-        return np.ndim(labels) == 2
-    except ValueError:  # rows of different lengths
-        return False
-
-
 def encode_classes(
     labels: Any,
 ) -> tuple[NDArray[Any], sparse.csr_array, NDArray[np.bool_]]:

@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from twofold._core.checks import check_choice, check_count, check_equal_lengths, check_item_ids
+from twofold._core.classes import is_matrix
 from twofold._core.random import RandomState, as_generator
 from twofold._core.warnings import RelationWarning, warn_user
 from twofold.relations._class_sampling import sample_class_partners
-from twofold.relations._indicator import encode_classes, encode_indicator, is_matrix
+from twofold.relations._indicator import encode_classes, encode_indicator
 from twofold.relations._label_sampling import has_dissimilar_partner, sample_label_partners
 from twofold.relations._pairs import PairRelation
 from twofold.relations._patterns import LabelPatterns, find_patterns

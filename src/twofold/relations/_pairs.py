@@ -15,6 +15,7 @@ from twofold._core.checks import (
     check_equal_lengths,
     check_item_ids,
     check_n_items,
+    check_pairs,
     frozen_view,
 )
 from twofold._core.random import RandomState, as_generator
@@ -95,13 +96,9 @@ class PairRelation:
             raise ValueError("pairs must have two items in every row, but some have not.") from None
         if table.size == 0:
             table = table.reshape(0, 2).astype(np.int64)
-        if table.ndim != 2 or table.shape[1] != 2:
-            raise ValueError(f"pairs must have shape (n_pairs, 2), got {table.shape}.")
+        left, right = check_pairs("pairs", table, n_items)
         if n_items is None:
-            left = check_item_ids("pairs[:, 0]", table[:, 0])
-            right = check_item_ids("pairs[:, 1]", table[:, 1])
             n_items = max(2, int(table.max()) + 1) if left.size else 2
-        left, right = table[:, 0], table[:, 1]
         return cls(left, right, similar, n_items, weight)  # type: ignore[arg-type]
 
     @property
@@ -171,11 +168,7 @@ class PairRelation:
         pairs : array_like of int, shape (n, 2)
             Each must be stated.
         """
-        table = np.asarray(pairs)
-        if table.ndim != 2 or table.shape[1] != 2:
-            raise ValueError(f"pairs must have shape (n_pairs, 2), got {table.shape}.")
-        left = check_item_ids("pairs[:, 0]", table[:, 0], self.n_items)
-        right = check_item_ids("pairs[:, 1]", table[:, 1], self.n_items)
+        left, right = check_pairs("pairs", pairs, self.n_items)
         stated = pair_keys(self.left, self.right, self.n_items)
         withdrawn = pair_keys(left, right, self.n_items)
         missing = np.flatnonzero(~np.isin(withdrawn, stated))

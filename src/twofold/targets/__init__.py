@@ -9,7 +9,7 @@ from twofold.targets._cross_validation import cross_validated_similarity
 from twofold.targets._gauge import DECIDING_AUROC, Gauge, GaugePoint, gauge_targets
 from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletLoss
 from twofold.targets._near_points import TargetSolver, target_solver
-from twofold.targets._parameters import Named, Targets, as_targets
+from twofold.targets._parameters import Named, Targets, as_targets, resolve_grade
 from twofold.targets._simplex import simplex_vertices
 from twofold.targets._solution import TargetSolution
 from twofold.targets._solve import solve_targets
@@ -32,6 +32,7 @@ __all__ = [
     "cross_validated_similarity",
     "gauge_targets",
     "rank_suspicious",
+    "resolve_grade",
     "simplex_vertices",
     "solve_targets",
     "standardise_targets",

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from twofold._core.warnings import warn_user
 from twofold.relations import PairRelation
-from twofold.targets._engine import AdamStep, Engine, Problem
+from twofold.targets._engine import AdamStep, Engine, Objective
 from twofold.targets._engine_cpu import CpuEngine
 from twofold.targets._losses import DotLoss, TripletLoss
 from twofold.targets._solution import TargetSolution
@@ -55,7 +55,7 @@ class Budget:
 
 
 def minimise(
-    problem: Problem,
+    objective: Objective,
     dim: int,
     init: NDArray[np.float32] | Literal["random"] | None,
     device: str,
@@ -64,9 +64,9 @@ def minimise(
     began: float,
 ) -> TargetSolution:
     """Solve for targets by Adam; see `solve_targets`."""
-    with fitting_threads(problem, dim):
-        engine = _placed_engine(problem, dim, init, device, rng)
-        history, converged = _descend(engine, problem, budget)
+    with fitting_threads(objective, dim):
+        engine = _placed_engine(objective, dim, init, device, rng)
+        history, converged = _descend(engine, objective, budget)
     return TargetSolution(
         points=engine.points(),
         loss=history[-1],
@@ -80,52 +80,52 @@ def minimise(
 
 
 def _placed_engine(
-    problem: Problem,
+    objective: Objective,
     dim: int,
     init: NDArray[np.float32] | Literal["random"] | None,
     device: str,
     rng: np.random.Generator,
 ) -> Engine:
     """Return an engine whose points are Adam's first."""
-    relation = problem.relation
+    relation = objective.relation
     points = random_points(relation.n_items, dim, rng)
-    given = problem.prior if init is None else init
+    given = objective.prior if init is None else init
     if given is not None and not isinstance(given, str):
-        return _engine_on(device, problem, _moved_apart(given, points, problem))
+        return _engine_on(device, objective, _moved_apart(given, points, objective))
     if init is None and isinstance(relation, PairRelation):
-        assert not isinstance(problem.loss, TripletLoss)
-        engine = _engine_on(device, problem, points)
-        warm_start(engine, relation, problem.loss, points, rng)
+        assert not isinstance(objective.loss, TripletLoss)
+        engine = _engine_on(device, objective, points)
+        warm_start(engine, relation, objective.loss, points, rng)
     else:
-        size = RANDOM_DOT_SIZE if isinstance(problem.loss, DotLoss) else 1.0
-        engine = _engine_on(device, problem, points * np.float32(size * problem.loss.length))
+        size = RANDOM_DOT_SIZE if isinstance(objective.loss, DotLoss) else 1.0
+        engine = _engine_on(device, objective, points * np.float32(size * objective.loss.length))
     engine.zero_unlinked()
     return engine
 
 
 def _moved_apart(
-    given: NDArray[np.float32], points: NDArray[np.float32], problem: Problem
+    given: NDArray[np.float32], points: NDArray[np.float32], objective: Objective
 ) -> NDArray[np.float32]:
     """Move given points by a hair at random, and off 0 where the dot product has no slope.
 
     Items in no statement stay where they are.
     """
-    points = points * problem.relation.linked[:, None]
-    start = given + np.float32(JITTER * problem.loss.length) * points
-    if isinstance(problem.loss, DotLoss):
+    points = points * objective.relation.linked[:, None]
+    start = given + np.float32(JITTER * objective.loss.length) * points
+    if isinstance(objective.loss, DotLoss):
         at_zero = np.abs(given).max(axis=1) < NEAR_ZERO
         start[at_zero] = points[at_zero]
     return start
 
 
-def _descend(engine: Engine, problem: Problem, budget: Budget) -> tuple[list[float], bool]:
+def _descend(engine: Engine, objective: Objective, budget: Budget) -> tuple[list[float], bool]:
     """Step until the loss settles; return its history and whether it did.
 
     A step that raises the loss is taken back, and Adam goes on from there without its momentum and
     at a lower rate, so that the loss never rises and the last points are the best.
     """
-    rate = problem.loss.length * (
-        RATE_OF_DOT if isinstance(problem.loss, DotLoss) else RATE_OF_MARGIN
+    rate = objective.loss.length * (
+        RATE_OF_DOT if isinstance(objective.loss, DotLoss) else RATE_OF_MARGIN
     )
     step = AdamStep(rate, KEEP_FIRST, KEEP_SECOND, epoch=1)
     history = [_finite(engine.sweep(step), epoch=0)]
@@ -134,7 +134,7 @@ def _descend(engine: Engine, problem: Problem, budget: Budget) -> tuple[list[flo
         if budget.callback is not None and budget.callback(epoch, history[-1]):
             return history, False
         if epoch == SETTLING_EPOCHS:  # not sooner: it takes half an epoch
-            least_fall = budget.tol * (problem.loss_at_zero or history[0])
+            least_fall = budget.tol * (objective.loss_at_zero or history[0])
         if _has_settled(history, least_fall):
             return history, True
         if epoch == budget.max_epochs:
@@ -179,10 +179,10 @@ def _has_settled(history: list[float], least_fall: float) -> bool:
     return history[-1 - SETTLING_EPOCHS] - history[-1] <= least_fall
 
 
-def _engine_on(device: str, problem: Problem, start: NDArray[np.float32]) -> Engine:
+def _engine_on(device: str, objective: Objective, start: NDArray[np.float32]) -> Engine:
     if device == "cpu":
-        return CpuEngine(problem, start)
+        return CpuEngine(objective, start)
     # Imported where it is used: torch takes a second to load.
     from twofold.targets._engine_torch import TorchEngine
 
-    return TorchEngine(problem, start, device)
+    return TorchEngine(objective, start, device)

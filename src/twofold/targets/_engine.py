@@ -13,7 +13,7 @@ from twofold.targets._losses import PairLoss, TripletLoss
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class Objective:
     """What is minimised: F(T) = 1/W Σ w L + λ/2n Σ ‖t − p‖².
 
     Attributes
@@ -83,7 +83,7 @@ class AdamStep:
 
 
 class Engine(Protocol):
-    """Points and moments on one device, made from a problem and first points.
+    """Points and moments on one device, made from an objective and first points.
 
     Adam sees the gradient of n F, whose entries do not shrink as items are added.
     """

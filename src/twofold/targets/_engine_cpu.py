@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from twofold.relations import TripletRelation
 from twofold.targets import _sweeps
-from twofold.targets._engine import AdamStep, Problem
+from twofold.targets._engine import AdamStep, Objective
 from twofold.targets._links import link_pairs, link_triplets
 from twofold.targets._losses import ContrastiveLoss, TripletLoss
 
@@ -19,16 +19,16 @@ CACHE_LINE_BYTES = 64
 class CpuEngine:
     """See `Engine`."""
 
-    def __init__(self, problem: Problem, start: NDArray[np.float32]) -> None:
-        relation = problem.relation
+    def __init__(self, objective: Objective, start: NDArray[np.float32]) -> None:
+        relation = objective.relation
         self._n_items = relation.n_items
         self._links = (
             link_triplets(relation)
             if isinstance(relation, TripletRelation)
             else link_pairs(relation)
         )
-        self._kernel, self._margin = _kernel_and_margin(problem)
-        self._statement_scale = np.float32(self._n_items / problem.total_weight)
+        self._kernel, self._margin = _kernel_and_margin(objective)
+        self._statement_scale = np.float32(self._n_items / objective.total_weight)
         self._points = _aligned(start.shape)
         self._points[:] = start
         self._before = _aligned(start.shape)
@@ -37,8 +37,8 @@ class CpuEngine:
         self._second = np.zeros_like(start)
         self._row_loss = np.empty(self._n_items, dtype=np.float32)
         # Without a prior its weight is 0 and the array is never read.
-        self._prior = start if problem.prior is None else problem.prior
-        self._prior_weight = np.float32(problem.prior_weight)
+        self._prior = start if objective.prior is None else objective.prior
+        self._prior_weight = np.float32(objective.prior_weight)
 
     def spread(self, n_passes: int, momentum: float) -> None:
         """Replace each point by the signed mean of its partners, `n_passes` times."""
@@ -114,8 +114,8 @@ def _aligned(shape: tuple[int, ...]) -> NDArray[np.float32]:
     return room[offset : offset + n_bytes].view(np.float32).reshape(shape)
 
 
-def _kernel_and_margin(problem: Problem) -> tuple[Any, np.float32]:
-    loss = problem.loss
+def _kernel_and_margin(objective: Objective) -> tuple[Any, np.float32]:
+    loss = objective.loss
     if isinstance(loss, TripletLoss):
         return _sweeps.sweep_triplet, np.float32(loss.margin)
     if isinstance(loss, ContrastiveLoss):

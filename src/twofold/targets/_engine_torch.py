@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from twofold.relations import PairRelation, TripletRelation
-from twofold.targets._engine import AdamStep, Problem
+from twofold.targets._engine import AdamStep, Objective
 from twofold.targets._losses import PairLoss, TripletLoss
 
 EPSILON = 1e-8
@@ -28,22 +28,22 @@ CHUNK_NUMBERS = 2**27
 class TorchEngine:
     """See `Engine`; `device` is any torch device."""
 
-    def __init__(self, problem: Problem, start: NDArray[np.float32], device: str) -> None:
+    def __init__(self, objective: Objective, start: NDArray[np.float32], device: str) -> None:
         self._device = torch.device(device)
-        self._scale = problem.relation.n_items / problem.total_weight
+        self._scale = objective.relation.n_items / objective.total_weight
         self._statements: PairLinks | TripletList
-        if isinstance(problem.relation, TripletRelation):
-            assert isinstance(problem.loss, TripletLoss)
-            self._statements = TripletList(problem.relation, problem.loss, self._device)
+        if isinstance(objective.relation, TripletRelation):
+            assert isinstance(objective.loss, TripletLoss)
+            self._statements = TripletList(objective.relation, objective.loss, self._device)
         else:
-            assert not isinstance(problem.loss, TripletLoss)
-            self._statements = PairLinks(problem.relation, problem.loss, self._device)
+            assert not isinstance(objective.loss, TripletLoss)
+            self._statements = PairLinks(objective.relation, objective.loss, self._device)
         self._points = _tensor(start, self._device)
         self._before = self._following = self._points
         self._first = torch.zeros_like(self._points)
         self._second = torch.zeros_like(self._points)
-        self._prior = None if problem.prior is None else _tensor(problem.prior, self._device)
-        self._prior_weight = problem.prior_weight
+        self._prior = None if objective.prior is None else _tensor(objective.prior, self._device)
+        self._prior_weight = objective.prior_weight
 
     def spread(self, n_passes: int, momentum: float) -> None:
         """Replace each point by the signed mean of its partners, `n_passes` times."""

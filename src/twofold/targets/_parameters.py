@@ -72,6 +72,14 @@ def as_targets(targets: Named | Targets | Any) -> Targets:
     return Targets()
 
 
+def resolve_grade(targets: Targets) -> Literal["overlap", "jaccard"]:
+    """Return how alike two items with several labels are."""
+    if targets.grade != "auto":
+        return targets.grade
+    is_whole = targets.pairs == "all" and targets.loss != "contrastive"
+    return "jaccard" if is_whole else "overlap"
+
+
 def _checked(targets: Targets) -> Targets:
     check_choice("loss", targets.loss, get_args(Loss))
     check_choice("pairs", targets.pairs, get_args(Pairs))

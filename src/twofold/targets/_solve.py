@@ -13,7 +13,7 @@ from twofold._core.devices import resolve_device
 from twofold._core.random import RandomState, as_generator
 from twofold.relations import LabelRelation, PairRelation, TripletRelation
 from twofold.targets._adam import Budget, Callback, minimise
-from twofold.targets._engine import Problem
+from twofold.targets._engine import Objective
 from twofold.targets._exact import leaves_classes_out, solve_exactly, why_not_exact
 from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletLoss
 from twofold.targets._solution import TargetSolution
@@ -113,23 +113,23 @@ def solve_targets(
     first = None if init is None else _check_init(init, relation.n_items, dim)
     drawn_to = None if prior is None else _check_points("prior", prior, relation.n_items, dim)
 
-    objective = _objective(relation, loss, margin)
+    resolved = _resolved_loss(relation, loss, margin)
     is_free = first is None and drawn_to is None
     if isinstance(relation, LabelRelation):
-        takes_exact = _takes_exact(method, why_not_exact(relation, objective, dim, is_free))
-        if takes_exact and (method == "exact" or not leaves_classes_out(relation, objective, dim)):
-            return solve_exactly(relation, objective, dim, began)
+        takes_exact = _takes_exact(method, why_not_exact(relation, resolved, dim, is_free))
+        if takes_exact and (method == "exact" or not leaves_classes_out(relation, resolved, dim)):
+            return solve_exactly(relation, resolved, dim, began)
     elif method == "exact":
         _takes_exact(method, "only a LabelRelation knows every pair")
     device = resolve_device(device)
     rng = as_generator(random_state)
     if isinstance(relation, LabelRelation):
         relation = relation.sample_pairs(random_state=rng)
-    problem = Problem(relation, objective, drawn_to, prior_weight)
-    return minimise(problem, dim, first, device, rng, budget, began)
+    objective = Objective(relation, resolved, drawn_to, prior_weight)
+    return minimise(objective, dim, first, device, rng, budget, began)
 
 
-def _objective(relation: Relation, loss: Loss, margin: float) -> PairLoss | TripletLoss:
+def _resolved_loss(relation: Relation, loss: Loss, margin: float) -> PairLoss | TripletLoss:
     if isinstance(relation, TripletRelation):
         return TripletLoss(margin)
     return ContrastiveLoss(margin) if loss == "contrastive" else DotLoss()

@@ -12,17 +12,17 @@ from contextlib import contextmanager
 
 import numba
 
-from twofold.targets._engine import Problem
+from twofold.targets._engine import Objective
 
 NUMBERS_A_THREAD = 8_000_000
 """Numbers read in one sweep that occupy one thread for some 5 ms."""
 
 
 @contextmanager
-def fitting_threads(problem: Problem, dim: int) -> Iterator[None]:
+def fitting_threads(objective: Objective, dim: int) -> Iterator[None]:
     """Have Numba use no more threads inside than a sweep of this size pays for."""
     allowed = numba.get_num_threads()
-    n_numbers = (2 * len(problem.relation) + problem.relation.n_items) * dim
+    n_numbers = (2 * len(objective.relation) + objective.relation.n_items) * dim
     numba.set_num_threads(max(1, min(allowed, round(n_numbers / NUMBERS_A_THREAD))))
     try:
         yield
