@@ -15,7 +15,7 @@ ROOT = Path(twofold.__file__).parent
 
 LEVELS = (
     ("relations", "datasets", "evaluation"),
-    ("targets", "regression"),
+    ("targets", "regression", "metric"),
     ("feedback",),
     ("asking",),
     ("estimators",),

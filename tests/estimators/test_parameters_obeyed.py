@@ -190,7 +190,7 @@ def test_the_plan_has_a_value_for_every_auto(parameters, given, expected, regula
     names = ("n_components", "loss", "validation_fraction", "regression")
     assert tuple(getattr(plan, name) for name in names) == expected
     assert plan.uses_feedback is (learner.selection_ is not None)
-    assert learner.n_components_ == (plan.n_components or 5)
+    assert learner.targets_.shape[1] == (plan.n_components or 5)
     assert (plan.embedder.dropout, plan.embedder.weight_decay) == regularisation
     assert plan.embedder.learning_rate == 0.002
     values = [getattr(part, one.name) for part in (plan, plan.embedder) for one in fields(part)]

@@ -239,7 +239,7 @@ def test_what_is_no_model_is_refused(model, data, tmp_path):
     ("entries", "sentence"),
     [
         ({"format": "onnx"}, "does not say 'twofold-model'"),
-        ({"format_version": 3}, "has format version 3, newer than version 2, .* update Twofold"),
+        ({"format_version": 4}, "has format version 4, newer than version 3, .* update Twofold"),
         (
             {"format_version": 1},
             "has format version 1, of an older .* fit and save the model again",

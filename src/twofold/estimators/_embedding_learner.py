@@ -23,7 +23,15 @@ from twofold.evaluation import (
     pair_similarity,
     triplet_ranks,
 )
-from twofold.regression import Embedder, NetworkEmbedder, RegressorEmbedder, as_numbers, is_network
+from twofold.metric import MetricStep
+from twofold.regression import (
+    Embedder,
+    NetworkEmbedder,
+    RegressorEmbedder,
+    as_numbers,
+    is_network,
+    read_layers,
+)
 from twofold.relations import Relation, TripletRelation, as_relation, stated_pairs
 
 LEARNERS: dict[str, type[EmbeddingLearner]] = {}
@@ -42,6 +50,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     input_shape_: tuple[int, ...]
     embedder_: Embedder
     metric_: Metric
+    metric_step_: MetricStep | None
     threshold_: float
     calibration_: Calibration
 
@@ -69,7 +78,10 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Return the embedding of features that were checked."""
         if isinstance(self.embedder_, NetworkEmbedder) and not is_network(self.embedder):
             X = as_numbers(X)
-        return self._finish(self.embedder_.predict(X))
+        step: MetricStep | None = getattr(self, "metric_step_", None)
+        if step is None:
+            return self._finish(self.embedder_.predict(X))
+        return step.transform(read_layers(self.embedder_, X, step.layer_names))
 
     def _finish(self, points: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return an embedder's points as the embedding; a learner may normalise them."""
@@ -187,12 +199,15 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             n_features_in=getattr(self, "n_features_in_", None),
             feature_names_in=None if names is None else [str(name) for name in names],
         )
-        return Model(type(self).__name__, plain_parameters(self), self.embedder_, fitted)
+        step = getattr(self, "metric_step_", None)
+        return Model(
+            type(self).__name__, plain_parameters(self), self.embedder_, fitted, metric_step=step
+        )
 
     def take_model(self, model: Model) -> Self:
         """Become fitted as a model says."""
         fitted = model.fitted
-        self.embedder_ = model.embedder
+        self.embedder_, self.metric_step_ = model.embedder, model.metric_step
         if isinstance(model.embedder, RegressorEmbedder) and "embedder" in self.get_params():
             self.embedder = model.embedder.regressor
         self.metric_, self.n_components_ = fitted.metric, fitted.n_components

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from twofold.estimators._plan import Plan
 from twofold.evaluation import Metric
 from twofold.feedback import Problem, Selection, Watch, pose_problem, select_candidate
+from twofold.metric import MetricSelection, MetricStep
 from twofold.regression import (
     Embedder,
     FittedEmbedder,
@@ -37,6 +38,8 @@ class Fit:
     history: dict[str, Any]
     timing: dict[str, float]
     selection: Selection | None = None
+    metric_step: MetricStep | None = None
+    metric_selection: MetricSelection | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,12 +17,15 @@ from twofold.asking import Suggestions, suggest
 from twofold.estimators._embedding_learner import EmbeddingLearner
 from twofold.estimators._fitting import Fit, Fitting
 from twofold.estimators._inputs import check_features
+from twofold.estimators._metric_step import MetricFitting
 from twofold.estimators._model import Model, save_model
-from twofold.estimators._plan import Plan, check_feedback, resolve_plan
+from twofold.estimators._plan import Goal, Plan, check_feedback, resolve_plan
 from twofold.estimators._training_data import TrainingData
 from twofold.estimators._updating import refit_without, update_fit
 from twofold.feedback import Selection, Watch
+from twofold.metric import MetricSelection
 from twofold.regression import (
+    as_network,
     as_table,
     checkpoint_path,
     epoch_callback,
@@ -58,6 +61,13 @@ class MetricLearner(EmbeddingLearner):
         which take seconds. What you name is fitted with feedback too, once, to where a ridge map
         ends, and returned if it is as good. A regressor is cloned. See `Network` for what a
         module of your own is given.
+    metric : {"auto", "seen", "unseen", "none"}
+        Which kinds points are compared for, where items have classes. "auto" is good on kinds seen
+        and on kinds never seen: points are inner layers, whitened within classes and joined, and
+        the output as far as an item looks like a kind that was seen. What of it counts is chosen
+        on a fifth of the classes, which a second training does without. "unseen" leaves the output
+        out. "seen" is the output alone, for the classes that were trained on, and trains once;
+        so does "none", for any relation. Several labels and statements have the output alone.
     feedback : "auto" or int
         Most rounds in which targets follow the features. 0 solves the targets once, from
         statements alone. "auto" takes up to 30 rounds for statements, unless they decide a
@@ -87,6 +97,9 @@ class MetricLearner(EmbeddingLearner):
         Of a point.
     metric_ : {"dot", "euclidean", "cosine"}
         How points are to be compared.
+    metric_selection_ : MetricSelection or None
+        Which layers count and how much, and MAP@R on the classes held out; None where points are
+        the output.
     threshold_ : float
         Set by `calibrate_threshold`, in terms of similarity.
     selection_ : Selection or None
@@ -115,6 +128,7 @@ class MetricLearner(EmbeddingLearner):
     plan_: Plan
     targets_: NDArray[np.float32]
     selection_: Selection | None
+    metric_selection_: MetricSelection | None
     history_: dict[str, Any]
     timing_: dict[str, float]
     _training_data: TrainingData | None
@@ -125,6 +139,7 @@ class MetricLearner(EmbeddingLearner):
         *,
         targets: Named | Targets = "auto",
         embedder: Any = "auto",
+        metric: Goal = "auto",
         feedback: Literal["auto"] | int = "auto",
         validation_fraction: float | Literal["auto"] = "auto",
         device: str = "auto",
@@ -134,6 +149,7 @@ class MetricLearner(EmbeddingLearner):
         self.n_components = n_components
         self.targets = targets
         self.embedder = embedder
+        self.metric = metric
         self.feedback = feedback
         self.validation_fraction = validation_fraction
         self.device = device
@@ -160,7 +176,7 @@ class MetricLearner(EmbeddingLearner):
         known = as_relation(type(self).__name__, X, y, relation, grade)
         checkpoint = checkpoint_path(self.embedder, self.random_state)
         self.plan_ = self._resolve(known)
-        fit = self._fitting(checkpoint).fit(X, known)
+        fit = self._fit(self._fitting(checkpoint), X, known)
         self._training_data = None
         if not isinstance(known, LabelRelation):
             self._training_data = TrainingData(X, known, fit.targets)
@@ -286,7 +302,7 @@ class MetricLearner(EmbeddingLearner):
             self._training_data, self.targets_ = data, data.targets
             targets, self.plan_ = data.targets, self._resolve(data.relation)
         known = model.fitted.selection
-        self.selection_ = None
+        self.selection_, self.metric_selection_ = None, None
         if known is not None:
             self.selection_ = Selection(**known, embedder=self.embedder_, targets=targets)
         return self
@@ -299,6 +315,7 @@ class MetricLearner(EmbeddingLearner):
             as_targets(self.targets),
             n_components=self.n_components,
             embedder=self.embedder,
+            metric=self.metric,
             feedback=rounds,
             validation_fraction=self.validation_fraction,
             device=self.device,
@@ -309,11 +326,21 @@ class MetricLearner(EmbeddingLearner):
         watch = Watch(reporter, epoch_callback(reporter, self.embedder), checkpoint)
         return Fitting(self.plan_, as_generator(self.random_state), watch)
 
+    def _fit(self, fitting: Fitting, X: Any, relation: Relation) -> Fit:
+        goal = fitting.plan.metric_step
+        if goal == "output":
+            return fitting.fit(X, relation)
+        assert isinstance(relation, LabelRelation)
+        layers = as_network(self.embedder).layers if is_network(self.embedder) else "auto"
+        return MetricFitting(fitting, goal, layers, self.n_components).fit(X, relation)
+
     def _store(self, fit: Fit) -> Self:
         self.embedder_ = fit.embedder
         self.targets_ = fit.targets
         self.metric_ = fit.metric
-        self.n_components_ = fit.targets.shape[1]
+        step = self.metric_step_ = fit.metric_step
+        self.metric_selection_ = fit.metric_selection
+        self.n_components_ = fit.targets.shape[1] if step is None else step.n_components
         self.selection_ = fit.selection
         self.history_ = fit.history
         self.timing_ = fit.timing

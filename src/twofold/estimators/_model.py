@@ -18,10 +18,11 @@ from twofold._core.files import new_folder
 from twofold._core.versions import package_versions
 from twofold.estimators._training_data import TrainingData
 from twofold.evaluation import Metric
+from twofold.metric import MetricStep
 from twofold.regression import Embedder, Network, load_embedder, save_embedder
 from twofold.targets import Targets
 
-FORMAT, FORMAT_VERSION = "twofold-model", 2
+FORMAT, FORMAT_VERSION, OLDEST_VERSION = "twofold-model", 3, 2
 CARD = "model.json"
 PACKAGES = ("twofold", "numpy", "scikit-learn", "torch")
 NESTED: dict[str, type[BaseEstimator]] = {"Network": Network, "Targets": Targets}
@@ -53,6 +54,7 @@ class Model:
     embedder: Embedder
     fitted: Fitted
     data: TrainingData | None = None
+    metric_step: MetricStep | None = None
 
 
 def save_model(model: Model, folder: str | os.PathLike[str]) -> Path:
@@ -67,6 +69,7 @@ def save_model(model: Model, folder: str | os.PathLike[str]) -> Path:
             "parameters": model.parameters,
             **asdict(model.fitted),
             "embedder": save_embedder(model.embedder, place),
+            "metric_step": None if model.metric_step is None else model.metric_step.save(place),
             "has_data": model.data is not None,
             "versions": package_versions(PACKAGES),
         }
@@ -85,10 +88,12 @@ def open_model(
     """Read a model that `save_model` wrote; see `load`."""
     place = Path(folder)
     card = _read_card(place)
+    saved = card.get("metric_step")
+    step = None if saved is None else MetricStep.open(saved, place)
     embedder = load_embedder(
         card["embedder"],
         place,
-        dim=card["n_components"],
+        dim=card["n_components"] if step is None else step.n_outputs,
         architecture=architecture,
         device=resolve_device(device),
         trusted=trusted,
@@ -99,6 +104,7 @@ def open_model(
         embedder=embedder,
         fitted=Fitted(**{name: card[name] for name in FITTED}),
         data=TrainingData.open(place) if card["has_data"] else None,
+        metric_step=step,
     )
 
 
@@ -146,10 +152,10 @@ def _read_card(place: Path) -> dict[str, Any]:
             f"{place} has format version {written}, newer than version {FORMAT_VERSION}, the "
             "newest this Twofold reads: update Twofold."
         )
-    if written < FORMAT_VERSION:
+    if written < OLDEST_VERSION:
         raise ValueError(
             f"{place} has format version {written}, of an older Twofold; this one reads version "
-            f"{FORMAT_VERSION}: fit and save the model again."
+            f"{OLDEST_VERSION} and later: fit and save the model again."
         )
     missing = {"learner", "parameters", "embedder", "has_data", *FITTED} - card.keys()
     if missing:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.base import clone
 
-from twofold._core.checks import check_count, check_share
+from twofold._core.checks import check_choice, check_count, check_share
 from twofold._core.devices import resolve_device
 from twofold.evaluation import Metric
 from twofold.feedback import MOST_FOLDS
@@ -33,6 +33,8 @@ from twofold.relations import (
 )
 from twofold.targets import Targets, gauge_targets, resolve_grade
 
+Goal = Literal["auto", "seen", "unseen", "none"]
+MetricGoal = Literal["both", "unseen", "output"]
 N_COMPONENTS, MOST_COMPONENTS = 16, 256
 GAUGING_SEED = 0
 
@@ -44,7 +46,8 @@ class Plan:
     Where validation chooses, `n_components` is None; so is `n_rounds` for as many as feedback
     usually takes, and `embedder` where feedback learns ridge maps alone. `loss` and `targets` are
     of phase 1, `metric` is how what is learnt is compared, `regression` how a network learns
-    targets, and `validation_fraction` the share of the items that is held out.
+    targets, and `validation_fraction` the share of the items that is held out. `metric_step` says
+    for which kinds layers are joined; "output" compares the output alone.
     """
 
     n_components: int | None
@@ -57,6 +60,7 @@ class Plan:
     regression: PlannedRegression
     validation_fraction: float
     device: str
+    metric_step: MetricGoal
 
 
 def resolve_plan(
@@ -68,6 +72,7 @@ def resolve_plan(
     feedback: int | Literal["auto"],
     validation_fraction: float | Literal["auto"],
     device: str,
+    metric: Goal,
 ) -> Plan:
     """Return the plan for a relation; see `MetricLearner` for the parameters."""
     uses_feedback = _uses_feedback(feedback, targets, relation)
@@ -91,7 +96,25 @@ def resolve_plan(
         regression=_regression(embedder, relation, targets, uses_feedback),
         validation_fraction=share,
         device=place,
+        metric_step=_metric_step(metric, relation, loss, targets, uses_feedback),
     )
+
+
+def _metric_step(
+    metric: Goal, relation: Relation, loss: str, targets: Targets, uses_feedback: bool
+) -> MetricGoal:
+    """Return for which kinds layers are joined: of classes, unless the paper's way is asked for."""
+    check_choice("metric", metric, get_args(Goal))
+    is_possible = is_classes(relation) and not uses_feedback
+    if metric == "unseen":
+        if not is_possible:
+            raise ValueError(
+                "metric='unseen' needs one class for each item, and no feedback: whole classes are "
+                "held out to choose it. Set metric='auto'."
+            )
+        return "unseen"
+    is_whole = is_possible and loss == "dot" and targets.pairs == "all"
+    return "both" if metric == "auto" and is_whole else "output"
 
 
 def check_feedback(feedback: object) -> None:

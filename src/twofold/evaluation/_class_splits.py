@@ -15,8 +15,9 @@ from scipy import sparse
 from sklearn.utils import check_consistent_length
 
 from twofold._core.checks import check_count, check_number
+from twofold._core.classes import is_matrix
 from twofold._core.random import RandomState, as_generator
-from twofold.evaluation._labels import encode_indicator, encode_known_classes, is_matrix
+from twofold.evaluation._labels import encode_indicator, encode_known_classes
 from twofold.evaluation._relevance import class_membership
 
 Rows = NDArray[np.int64]

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twofold._core.checks import check_choice, check_count
+from twofold._core.classes import is_matrix
 from twofold._core.random import RandomState, as_generator
-from twofold.evaluation._labels import check_one_label_each, encode_classes, is_matrix
+from twofold.evaluation._labels import check_one_label_each, encode_classes
 from twofold.evaluation._neighbours import NeighbourOrder
 from twofold.evaluation._pairs import pair_similarity
 from twofold.evaluation._points import Metric, check_points

@@ -24,6 +24,7 @@ from twofold.regression._fit import (
     refresh_embedder,
     refuse_flipped_vectors,
 )
+from twofold.regression._layers import layer_names, read_layers
 from twofold.regression._network import (
     MILD,
     STRONG,
@@ -107,6 +108,7 @@ __all__ = [
     "is_memory_mapped",
     "is_network",
     "item_shape",
+    "layer_names",
     "load_embedder",
     "load_features",
     "mlp",
@@ -118,6 +120,7 @@ __all__ = [
     "possible_regression",
     "predict_points",
     "prepare_network",
+    "read_layers",
     "rebuild_network",
     "refresh_embedder",
     "refuse_flipped_vectors",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -67,6 +67,9 @@ class Network(BaseEstimator):  # type: ignore[misc]
         How targets are learnt: by squared error; or, where many items share a target, as those of
         one class do, by the likelihood of each target, the embedding being the expected one.
         "auto" takes the likelihood for classes, unless their pairs are sampled.
+    layers : "auto" or sequence of str
+        The inner layers that may be compared, by their names in the network (see
+        `torch.nn.Module.named_modules`): any that give a vector for each item, by default.
     callback : callable (Epoch), optional
         Called after every epoch; returning True stops the training.
     checkpoint : path, optional
@@ -88,6 +91,7 @@ class Network(BaseEstimator):  # type: ignore[misc]
     dropout: float | Literal["auto"] = "auto"
     augment: Augment | None = None
     loss: Literal["auto"] | Regression = "auto"
+    layers: Literal["auto"] | Sequence[str] = "auto"
     callback: Callable[[Epoch], Any] | None = None
     checkpoint: str | os.PathLike[str] | None = None
 
