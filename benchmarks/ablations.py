@@ -34,7 +34,7 @@ SEEDS = int(os.environ.get("ABLATION_SEEDS", "3"))
 FEW = ("digits", "scene", "amazon-google")
 SETS = (*FEW, "many pairs", "answers", "updates", "classes")
 NUMBERS: dict[str, tuple[Any, ...]] = {
-    "regression._projection.N_DEVIATIONS": (1.0, 4.0, float("inf")),
+    "regression._projection.N_DEVIATIONS": (1.0, 4.0, 1e9),
     "regression._ridge_map.N_LANDMARKS": (1000, 4000),
     "regression._ridge_map.KERNEL_WIDTH": (0.25, 1.0),
     "regression._ridge_map.RIDGE": (15.0, 60.0),

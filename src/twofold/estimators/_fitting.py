@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,18 @@ from numpy.typing import NDArray
 from twofold.estimators._plan import Plan
 from twofold.evaluation import Metric
 from twofold.feedback import Problem, Selection, Watch, pose_problem, select_candidate
-from twofold.metric import MetricSelection, MetricStep
+from twofold.metric import ClassMetric, MetricSelection, MetricStep, Read
 from twofold.regression import (
     Embedder,
     FittedEmbedder,
     OutputScale,
     TrainingConfig,
     fit_embedder,
+    layer_names,
     out_of_memory_sentence,
     possible_regression,
+    read_layers,
+    take_rows,
 )
 from twofold.relations import LabelRelation, Relation, Statements
 from twofold.targets import TargetSolution, solve_targets, standardise_targets
@@ -86,6 +90,30 @@ class Fitting:
             checkpoint=watch.checkpoint,
         )
         return regressed_fit(plan, solution, linked, fitted)
+
+    def fit_metric(self, X: Any, relation: LabelRelation, n_components: int | None) -> Fit:
+        """Fit to classes, and solve how layers are compared: see `twofold.metric`."""
+        fit, began = self.fit_once(X, relation), time.perf_counter()
+        names = layer_names(fit.embedder, X, self.plan.layers)
+        quietly = replace(self, watch=Watch(self.watch.report))
+
+        def reader(embedder: Embedder) -> Read:
+            return lambda rows: read_layers(embedder, take_rows(X, rows), names)
+
+        def train(rows: NDArray[np.int64]) -> Read:
+            return reader(quietly.fit_once(take_rows(X, rows), relation.take(rows)).embedder)
+
+        with_output = self.plan.metric_step == "both"
+        solved = ClassMetric(
+            relation.class_codes(), reader(fit.embedder), train, with_output, self.watch.report
+        ).solve(self.rng, n_components)
+        if solved is None:
+            return fit
+        step, selection = solved
+        timing = fit.timing | {"metric": time.perf_counter() - began}
+        return replace(
+            fit, metric="cosine", metric_step=step, metric_selection=selection, timing=timing
+        )
 
     def place_targets(self, relation: Relation) -> tuple[TargetSolution, NDArray[np.bool_]]:
         """Solve phase 1; say which items are in some statement, so that they have a target."""

@@ -17,7 +17,6 @@ from twofold.asking import Suggestions, suggest
 from twofold.estimators._embedding_learner import EmbeddingLearner
 from twofold.estimators._fitting import Fit, Fitting
 from twofold.estimators._inputs import check_features
-from twofold.estimators._metric_step import MetricFitting
 from twofold.estimators._model import Model, save_model
 from twofold.estimators._plan import Goal, Plan, check_feedback, resolve_plan
 from twofold.estimators._training_data import TrainingData
@@ -25,7 +24,6 @@ from twofold.estimators._updating import refit_without, update_fit
 from twofold.feedback import Selection, Watch
 from twofold.metric import MetricSelection
 from twofold.regression import (
-    as_network,
     as_table,
     checkpoint_path,
     epoch_callback,
@@ -176,7 +174,13 @@ class MetricLearner(EmbeddingLearner):
         known = as_relation(type(self).__name__, X, y, relation, grade)
         checkpoint = checkpoint_path(self.embedder, self.random_state)
         self.plan_ = self._resolve(known)
-        fit = self._fit(self._fitting(checkpoint), X, known)
+        fitting = self._fitting(checkpoint)
+        if self.plan_.metric_step == "output":
+            fit = fitting.fit(X, known)
+        else:
+            assert isinstance(known, LabelRelation)
+            n_components = None if self.n_components == "auto" else self.n_components
+            fit = fitting.fit_metric(X, known, n_components)
         self._training_data = None
         if not isinstance(known, LabelRelation):
             self._training_data = TrainingData(X, known, fit.targets)
@@ -325,14 +329,6 @@ class MetricLearner(EmbeddingLearner):
         reporter = Reporter(self.verbose)
         watch = Watch(reporter, epoch_callback(reporter, self.embedder), checkpoint)
         return Fitting(self.plan_, as_generator(self.random_state), watch)
-
-    def _fit(self, fitting: Fitting, X: Any, relation: Relation) -> Fit:
-        goal = fitting.plan.metric_step
-        if goal == "output":
-            return fitting.fit(X, relation)
-        assert isinstance(relation, LabelRelation)
-        layers = as_network(self.embedder).layers if is_network(self.embedder) else "auto"
-        return MetricFitting(fitting, goal, layers, self.n_components).fit(X, relation)
 
     def _store(self, fit: Fit) -> Self:
         self.embedder_ = fit.embedder

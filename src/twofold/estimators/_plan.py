@@ -47,7 +47,7 @@ class Plan:
     usually takes, and `embedder` where feedback learns ridge maps alone. `loss` and `targets` are
     of phase 1, `metric` is how what is learnt is compared, `regression` how a network learns
     targets, and `validation_fraction` the share of the items that is held out. `metric_step` says
-    for which kinds layers are joined; "output" compares the output alone.
+    for which kinds layers are joined, "output" for none; `layers` which ones may be, None for all.
     """
 
     n_components: int | None
@@ -61,6 +61,7 @@ class Plan:
     validation_fraction: float
     device: str
     metric_step: MetricGoal
+    layers: tuple[str, ...] | None
 
 
 def resolve_plan(
@@ -97,6 +98,7 @@ def resolve_plan(
         validation_fraction=share,
         device=place,
         metric_step=_metric_step(metric, relation, loss, targets, uses_feedback),
+        layers=_layers(embedder),
     )
 
 
@@ -115,6 +117,11 @@ def _metric_step(
         return "unseen"
     is_whole = is_possible and loss == "dot" and targets.pairs == "all"
     return "both" if metric == "auto" and is_whole else "output"
+
+
+def _layers(embedder: Any) -> tuple[str, ...] | None:
+    layers = as_network(embedder).layers if is_network(embedder) else "auto"
+    return None if isinstance(layers, str) and layers == "auto" else tuple(layers)
 
 
 def check_feedback(feedback: object) -> None:

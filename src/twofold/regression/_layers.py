@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ WIDEST = 2**14
 def layer_names(
     embedder: NetworkEmbedder | RegressorEmbedder,
     X: Any,
-    layers: Literal["auto"] | Sequence[str] = "auto",
+    layers: Sequence[str] | None = None,
 ) -> list[str]:
     """Return the layers that can be read: "features", inner ones by their module's name, "output".
 
@@ -37,13 +37,13 @@ def layer_names(
         Trained.
     X : n_items rows
         Features; a few are tried.
-    layers : "auto" or sequence of str
+    layers : sequence of str, optional
         The inner layers that are wanted; all that give a vector by default.
     """
     inner: list[str] = []
     if isinstance(embedder, NetworkEmbedder) and isinstance(embedder.network, nn.Sequential):
         inner = _vector_layers(embedder, X)
-    if layers != "auto":
+    if layers is not None:
         missing = [name for name in layers if name not in inner]
         if missing:
             known = ", ".join(map(repr, inner)) or "none"
@@ -117,7 +117,7 @@ def _vector_layers(embedder: NetworkEmbedder, X: Any) -> list[str]:
             has_learnt |= any(True for _ in module.parameters(recurse=False))
             is_vector = value.ndim == 2 and len(value) == len(items)
             if has_learnt and is_vector and value.shape[1] <= WIDEST:
-                if value.data_ptr() not in places:  # dropout gives what it is given
+                if value.data_ptr() not in places and name not in names:  # dropout adds nothing
                     names.append(name)
                 places.add(value.data_ptr())
     return names

@@ -1,0 +1,105 @@
+"""The metric step as a whole: what is selected, what it gives, what it is on disk."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from toy_layers import part
+
+from twofold.evaluation import retrieval_scores
+from twofold.metric import MetricStep, equal_selection, fit_metric, select_metric
+from twofold.metric._gate import GateCurve, fit_curve, gated
+
+
+def selected(rng, with_output):
+    trained, seen = (part(12, rng=rng, collapsed=True) for _ in range(2))
+    return select_metric(
+        trained, part(10, rng=rng, collapsed=False), seen, rng, with_output=with_output
+    )
+
+
+def map_at_r(points, classes):
+    return retrieval_scores(points, classes, metric="cosine", n_resamples=0).map_at_r
+
+
+def test_for_kinds_never_seen_the_output_hardly_counts(rng):
+    selection = selected(rng, with_output=False)
+    weights = dict(zip([layer for layer, _ in selection.spaces], selection.weights, strict=True))
+    assert weights.get("output", 0) < 0.1
+    assert sum(selection.weights) == pytest.approx(1)
+    assert selection.gate is None
+    assert selection.n_held_out == 10
+    assert selection.scores["unseen"] > selection.scores["features"]
+
+
+def test_one_step_is_good_on_kinds_seen_and_unseen(rng):
+    both, unseen = selected(rng, with_output=True), selected(rng, with_output=False)
+    assert both.gate is not None
+    new, old = part(10, rng=rng, collapsed=False), part(12, rng=rng, collapsed=True)
+    trained = part(12, rng=rng, collapsed=True)
+    scores = {}
+    for name, selection in (("both", both), ("unseen", unseen)):
+        step = fit_metric(selection, trained.layers, trained.classes, 512)
+        scores[name] = [map_at_r(step.transform(one.layers), one.classes) for one in (new, old)]
+    assert scores["both"][1] > scores["unseen"][1]
+    output = [map_at_r(one.layers["output"], one.classes) for one in (new, old)]
+    assert scores["both"][0] > output[0] + 0.1
+
+
+def test_points_have_length_one_and_an_item_is_its_own_nearest(rng):
+    trained = part(12, rng=rng, collapsed=True)
+    step = fit_metric(selected(rng, with_output=True), trained.layers, trained.classes, 512)
+    points = step.transform(trained.layers)
+    np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-5)
+    assert ((points @ points.T).argmax(axis=1) == np.arange(len(points))).mean() > 0.99
+    assert points.shape[1] == step.n_components
+
+
+def test_few_components_keep_the_leading_directions(rng):
+    trained = part(12, rng=rng, collapsed=True)
+    selection = equal_selection(["features", "inner"])
+    whole, narrow = (fit_metric(selection, trained.layers, trained.classes, n) for n in (512, 8))
+    assert narrow.n_components == 8
+    wide, few = (step.transform(trained.layers) for step in (whole, narrow))
+    likeness = np.corrcoef((wide @ wide.T).ravel(), (few @ few.T).ravel())[0, 1]
+    assert likeness > 0.9
+
+
+@pytest.mark.parametrize("with_output", [True, False])
+def test_a_step_on_disk_gives_the_same_points(tmp_path, rng, with_output):
+    trained = part(12, rng=rng, collapsed=True)
+    step = fit_metric(selected(rng, with_output), trained.layers, trained.classes, 512)
+    description = json.loads(json.dumps(step.save(tmp_path)))
+    opened = MetricStep.open(description, tmp_path)
+    assert opened.layer_names == step.layer_names
+    np.testing.assert_array_equal(opened.transform(trained.layers), step.transform(trained.layers))
+
+
+def test_a_step_that_was_changed_or_is_not_there_is_refused(tmp_path, rng):
+    trained = part(4, rng=rng, collapsed=True)
+    step = fit_metric(equal_selection(["features"]), trained.layers, trained.classes, 512)
+    description = step.save(tmp_path)
+    file = tmp_path / "metric.safetensors"
+    file.write_bytes(file.read_bytes()[:-1] + b"!")
+    with pytest.raises(ValueError, match="damaged or was changed"):
+        MetricStep.open(description, tmp_path)
+    file.unlink()
+    with pytest.raises(FileNotFoundError, match="not whole"):
+        MetricStep.open(description, tmp_path)
+
+
+def test_the_gate_opens_for_what_looks_like_a_kind_that_was_seen(rng):
+    seen, unseen = (rng.normal(centre, 0.1, 300).astype(np.float32) for centre in (0.8, 0.4))
+    curve = fit_curve(seen, unseen)
+    gate = GateCurve(curve.slope, curve.offset, 0.5)
+    shares = gate.apply(np.float32([0.2, 0.6, 1.0]))
+    assert shares[0] < 0.05 < 0.2 < shares[1] < 0.3 < 0.45 < shares[2] <= 0.5
+
+
+def test_gated_points_have_length_one(rng):
+    layers, output = np.eye(4, dtype=np.float32), np.eye(4, dtype=np.float32)
+    points = gated(layers, output, np.float32([0, 0.25, 0.5, 0.75]))
+    np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1)
+    np.testing.assert_allclose((points[:, 4:] ** 2).sum(axis=1), [0, 0.25, 0.5, 0.75])
