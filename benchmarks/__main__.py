@@ -23,7 +23,15 @@ BENCHMARKS = (
     "multilabel",
     "updates",
 )
-ONLY_BY_NAME = ("equal_seconds", "few_pairs", "asking", "flipped", "hard_cases", "ablations")
+ONLY_BY_NAME = (
+    "equal_seconds",
+    "few_pairs",
+    "asking",
+    "flipped",
+    "hard_cases",
+    "ablations",
+    "unseen",
+)
 """These take a quarter of an hour or more."""
 
 

@@ -92,7 +92,8 @@ def measure() -> list[Figure]:
         for seed in range(SEEDS)
     ]
     scored = {}
-    for job, auroc in run_side_by_side(score, jobs):
+    at_a_time = os.environ.get("ABLATION_AT_A_TIME")
+    for job, auroc in run_side_by_side(score, jobs, int(at_a_time) if at_a_time else None):
         print(*job, f"{auroc:.4f}", flush=True)
         scored[job] = auroc
     return [figure for name in SETS for figure in _figures(name, scored)]
