@@ -125,9 +125,7 @@ def score(name: str, method: str, seed: int) -> dict[str, Scores]:
     goals = ("auto", "unseen") if method == "twofold" else ("",)
     for goal in goals:
         began = time.perf_counter()
-        learner = _learner(
-            name, method, goal, len(train[1]), len(np.unique(train[1])), device, seed
-        )
+        learner = _learner(name, method, goal, train[1], device, seed)
         learner.fit(*train)
         seconds = time.perf_counter() - began
         points = learner.transform(test[0])
@@ -179,9 +177,12 @@ def _omniglot(which: str) -> tuple[Items, Items]:
     return (train.images, train.classes), (other.images[is_new], other.classes[is_new])
 
 
-def _learner(name: str, method: str, goal: str, n_classes: int, device: str, seed: int) -> Any:
+def _learner(
+    name: str, method: str, goal: str, classes: NDArray[np.int64], device: str, seed: int
+) -> Any:
     protocol = PROTOCOLS[name.split()[0]]
     common: dict[str, Any] = {"device": device, "random_state": seed}
+    n_classes = len(np.unique(classes))
     n_outputs = {"twofold": max(16, n_classes), "classifier": n_classes}.get(method, N_COMPONENTS)
     network = Network(
         protocol.architecture(n_outputs),
@@ -195,7 +196,7 @@ def _learner(name: str, method: str, goal: str, n_classes: int, device: str, see
     if method == "classifier":
         return ClassifierLearner(embedder=network, **common)
     if method == "siamese":
-        return SiameseLearner(N_COMPONENTS, embedder=network, epoch_size=n_items, **common)
+        return SiameseLearner(N_COMPONENTS, embedder=network, epoch_size=len(classes), **common)
     return BatchLossLearner(N_COMPONENTS, loss=method, embedder=network, **common)
 
 
