@@ -280,7 +280,7 @@ def test_the_rivals_differ_from_the_metric_learner_in_the_method_only(name):
     of_pairs = {"n_similar", "n_dissimilar", "margin", "loss", "start", "epoch_size"}
     nested = {key for key in theirs if key.startswith("embedder__")}
     assert set(theirs) - set(ours) - nested <= of_pairs
-    assert set(ours) - set(theirs) == {"targets", "feedback"}
+    assert set(ours) - set(theirs) == {"targets", "feedback", "metric"}
 
 
 @every_learner

@@ -44,6 +44,7 @@ def test_parameters_are_got_and_set_by_name():
         "weight_decay",
         "dropout",
         "loss",
+        "layers",
     }
     assert network.set_params(batch_size=7, architecture="mlp") is network
     assert (network.batch_size, network.architecture) == (7, "mlp")

@@ -125,7 +125,7 @@ def _twofold(config: RunConfig) -> EmbeddingLearner:
     n_components: int | Literal["auto"] = (
         "auto" if config.protocol.score == "accuracy" else config.protocol.n_components
     )
-    return MetricLearner(n_components, **_training(config))
+    return MetricLearner(n_components, metric="seen", **_training(config))
 
 
 def _siamese(loss: Literal["contrastive", "cosine"]) -> Callable[[RunConfig], EmbeddingLearner]:
