@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,12 @@ from twofold.regression import (
     out_of_memory_sentence,
 )
 from twofold.relations import LabelRelation, Relation, Statements
-from twofold.targets import TargetSolution, solve_targets, standardise_targets
+from twofold.targets import TargetRows, TargetSolution, solve_targets, standardise_targets
 
 PAPER_START: dict[str, Any] = {"init": "random", "tol": 1e-5, "max_epochs": 1000}
 """A random start converges slowly: with the usual tolerance it stops half-way."""
+MOST_GATHERED = 2**28
+"""Numbers, 1 GiB, of which `targets_` is an array; of more it reads as one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,16 +110,18 @@ def selected_fit(selection: Selection, problem: Problem) -> Fit:
 def fit_once(plan: Plan, X: Any, relation: Relation, rng: np.random.Generator, watch: Watch) -> Fit:
     """Solve the targets, then regress to them."""
     solution, linked = place_targets(plan, relation, rng, watch.reporter)
-    targets, mean, scale = standardise_targets(solution.points[linked])
-    watch.reporter(f"regression of {len(targets)} items to targets of {targets.shape[1]}")
+    targets, which, scale = _standardised(solution, linked)
+    items = np.flatnonzero(linked)
+    watch.reporter(f"regression of {len(items)} items to targets of {targets.shape[1]}")
     fitted = fit_embedder(
         plan.embedder,
         X,
         targets,
         rng,
-        items=np.flatnonzero(linked),
-        output_scale=OutputScale(mean, scale),
-        regression=_possible_regression(plan.regression, targets),
+        items=items,
+        which=which,
+        output_scale=scale,
+        regression=_possible_regression(plan.regression, solution, len(items)),
         validation_fraction=plan.validation_fraction,
         callback=watch.callback,
         checkpoint=watch.checkpoint,
@@ -141,11 +145,20 @@ def regressed_fit(
         }
     return Fit(
         fitted.embedder,
-        np.where(linked[:, None], solution.points, np.float32(np.nan)),
+        _by_item(solution, linked),
         plan.metric,
         history,
         {"targets": solution.seconds, "regression": fitted.seconds},
     )
+
+
+def _by_item(solution: TargetSolution, linked: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Return the target of every item, NaN for those that are not linked."""
+    if solution.which is None:
+        return np.where(linked[:, None], solution.points, np.float32(np.nan))
+    rows = TargetRows(solution.table, np.where(linked, solution.which, -1))
+    is_large = len(rows) * rows.shape[1] > MOST_GATHERED
+    return cast("NDArray[np.float32]", rows) if is_large else np.asarray(rows)
 
 
 def place_targets(
@@ -176,18 +189,35 @@ def _sampled(plan: Plan, relation: LabelRelation, rng: np.random.Generator) -> S
     return relation.sample_pairs(n_similar, n_dissimilar, random_state=rng)
 
 
-def _possible_regression(regression: PlannedRegression, targets: NDArray[np.float32]) -> Regression:
+def _standardised(
+    solution: TargetSolution, linked: NDArray[np.bool_]
+) -> tuple[NDArray[np.float32], NDArray[np.int64] | None, OutputScale]:
+    """Return the targets of linked items, standardised, and which one each has if they share."""
+    if solution.which is None:
+        targets, mean, scale = standardise_targets(solution.points[linked])
+        return targets, None, OutputScale(mean, scale)
+    which = solution.which[linked]
+    counts = np.bincount(which, minlength=len(solution.table))
+    targets, mean, scale = standardise_targets(solution.table, counts)
+    return targets, which, OutputScale(mean, scale)
+
+
+def _possible_regression(
+    regression: PlannedRegression, solution: TargetSolution, n_items: int
+) -> Regression | Literal["direction"]:
     """Return the regression that was planned, as far as the targets allow it."""
     if regression == "squared":
         return "squared"
-    n_values = len(np.unique(targets, axis=0))
-    if n_values <= len(targets) / 2:
+    if solution.method == "spread":  # more classes than components
+        return "direction"
+    n_targets = n_items if solution.which is None else len(solution.table)
+    if n_targets <= n_items / 2:
         return "likelihood"
-    if regression == "likelihood if shared":  # fewer components than classes: each has its own
+    if regression == "likelihood if shared":
         return "squared"
     raise ValueError(
-        f"loss='likelihood' needs targets that items share, but {len(targets)} items have "
-        f"{n_values} different ones: set loss='squared'."
+        f"loss='likelihood' needs targets that items share, but {n_items} items have "
+        f"{n_targets} different ones: set loss='squared'."
     )
 
 

@@ -85,8 +85,6 @@ class LikelihoodTask:
     def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
         """Return the mean loss on some examples."""
         assert isinstance(network, nn.Sequential)
-        head = network[-1]
-        assert isinstance(head, ExpectedTarget)
         batch = self.features.rows(self._items[examples])
         if self.flips and network.training:
             batch = flip_some(batch)
@@ -94,8 +92,13 @@ class LikelihoodTask:
         which = self._which[examples.to(self._which.device, non_blocking=True)]
         # Half precision is for the network; small chances need all of it.
         with torch.autocast(outputs.device.type, enabled=False):
-            log_odds = head.log_odds(outputs.float())
-            return functional.cross_entropy(log_odds, which, label_smoothing=SMOOTHING)
+            return self._loss_of(network, outputs.float(), which)
+
+    def _loss_of(self, network: nn.Sequential, outputs: Tensor, which: Tensor) -> Tensor:
+        """Return the mean loss of outputs before the last layer, in full precision."""
+        head = network[-1]
+        assert isinstance(head, ExpectedTarget)
+        return functional.cross_entropy(head.log_odds(outputs), which, label_smoothing=SMOOTHING)
 
 
 def distinct_targets(

@@ -65,8 +65,9 @@ class Network(BaseEstimator):  # type: ignore[misc]
         "flips" mirrors training images left to right at random.
     loss : {"auto", "squared", "likelihood"}
         How targets are learnt: by squared error; or, where many items share a target, as those of
-        one class do, by the likelihood of each target, the embedding being the expected one.
-        "auto" takes the likelihood for classes, unless their pairs are sampled.
+        one class do, by the likelihood of each target, the embedding being the expected one; of
+        more classes than components, the outputs' direction. "auto" takes the likelihood for
+        classes, unless their pairs are sampled.
     callback : callable (Epoch), optional
         Called after every epoch; returning True stops the training.
     checkpoint : path, optional

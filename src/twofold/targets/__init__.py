@@ -11,7 +11,7 @@ from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletL
 from twofold.targets._near_points import TargetSolver, target_solver
 from twofold.targets._parameters import Named, Targets, as_targets
 from twofold.targets._simplex import simplex_vertices
-from twofold.targets._solution import TargetSolution
+from twofold.targets._solution import TargetRows, TargetSolution
 from twofold.targets._solve import solve_targets
 from twofold.targets._standardise import standardise_targets
 from twofold.targets._suspicion import rank_suspicious, suspicion
@@ -24,6 +24,7 @@ __all__ = [
     "GaugePoint",
     "Named",
     "PairLoss",
+    "TargetRows",
     "TargetSolution",
     "TargetSolver",
     "Targets",

@@ -3,10 +3,54 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetRows:
+    """Targets of items that are gathered from a table when they are asked for; reads as an array.
+
+    For items that are too many for a row each: `rows[items]` gives those of some, and
+    ``np.asarray(rows)`` those of all.
+
+    Attributes
+    ----------
+    table : ndarray of float32, shape (n_targets, dim)
+        The targets that items share.
+    which : ndarray of int64, shape (n_items,)
+        Number of each item's target; -1 for an item without one, whose row is NaN.
+    """
+
+    table: NDArray[np.float32]
+    which: NDArray[np.int64]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the array: items, components."""
+        return len(self.which), self.table.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[np.float32]:
+        """Of the array."""
+        return self.table.dtype
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    def __getitem__(self, items: Any) -> NDArray[np.float32]:
+        items, columns = items if isinstance(items, tuple) else (items, slice(None))
+        which = self.which[items]
+        points = self.table[which][..., columns]
+        missing = (which < 0) if points.ndim == np.ndim(which) else (which < 0)[..., None]
+        return np.where(missing, np.float32(np.nan), points)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("Rows that are gathered are always a copy.")
+        return self[:].astype(dtype or self.dtype, copy=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
