@@ -55,6 +55,15 @@ def test_the_embedding_is_as_long_as_the_targets():
     np.testing.assert_allclose(lengths, 1, atol=0.25)  # the targets' mean is not quite zero
 
 
+def test_targets_are_standardised_over_items_and_not_over_classes():
+    X, _, y = some_items()
+    y[y > 50] = 0  # one class of many items
+    fitted = learner(embedder=Network(max_epochs=1)).fit(X, y)
+    scale = fitted.embedder_.output_scale
+    np.testing.assert_allclose(scale.mean, fitted.targets_.mean(axis=0), atol=1e-5)
+    assert scale.scale == pytest.approx(fitted.targets_.std(axis=0).mean(), rel=1e-4)
+
+
 @pytest.mark.parametrize("embedder", [Ridge(), Network(max_epochs=2, loss="squared")])
 def test_squared_error_takes_the_table_too(embedder):
     X, fresh, y = some_items()

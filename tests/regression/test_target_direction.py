@@ -148,12 +148,13 @@ def test_the_length_is_the_usual_one_of_items():
     assert direction_length(targets, np.array([0, 0, 1, 1])) == pytest.approx(math.sqrt(13))
 
 
-@pytest.mark.parametrize("n_classes", [40, 200])
-def test_new_items_of_many_classes_lie_near_their_own(n_classes):
+@pytest.mark.parametrize(("n_classes", "share"), [(40, 0.0), (200, 0.0), (200, 0.1)])
+def test_new_items_of_many_classes_lie_near_their_own(n_classes, share):
     X, fresh, which = classes_with_features(n_classes)
     config = replace(CONFIG, max_epochs=20, batch_size=32)
+    options = {"regression": "direction", "validation_fraction": share}
     points = fit_embedder(
-        config, X, a_table(n_classes), RNG(0), which=which, regression="direction"
+        config, X, a_table(n_classes), RNG(0), which=which, **options
     ).embedder.predict(fresh)
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), math.sqrt(8), rtol=1e-4)
     assert all_pairs_auroc(points, which, metric="dot") > 0.9
