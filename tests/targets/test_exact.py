@@ -194,7 +194,7 @@ def test_too_few_dimensions_for_the_classes_warn_and_cost_what_the_smallest_lose
 def test_by_default_more_classes_than_dimensions_are_spread_and_none_is_left_at_zero():
     classes = np.repeat(np.arange(12), 20)
     solution = solve_targets(LabelRelation(classes), 6, loss="dot", random_state=0)
-    assert solution.method == "adam"
+    assert solution.method == "spread"
     centres = np.stack([solution.points[classes == k].mean(axis=0) for k in range(12)])
     gram = centres @ centres.T
     own, others = np.diag(gram), gram[~np.eye(12, dtype=bool)]

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twofold.targets import standardise_targets
+from twofold.targets._standardise import ROWS_AT_ONCE
 
 
 def some_points(seed: int = 0, shape: tuple[int, int] = (50, 4)) -> np.ndarray:
@@ -91,3 +92,44 @@ def test_a_value_that_is_not_finite_is_refused_with_its_place(value):
     points[7, 2] = points[9, 0] = value
     with pytest.raises(ValueError, match=rf"row 7, column 2 \({value}\)"):
         standardise_targets(points)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 1000), n_points=st.integers(1, 20))
+def test_counts_stand_for_repeated_points(seed, n_points):
+    points = some_points(seed, (n_points, 3))
+    counts = np.random.default_rng(seed).integers(1, 6, size=n_points)
+    repeated = standardise_targets(np.repeat(points, counts, axis=0))
+    table, mean, scale = standardise_targets(points, counts)
+    np.testing.assert_allclose(np.repeat(table, counts, axis=0), repeated[0], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(mean, repeated[1], rtol=1e-5)
+    assert scale == pytest.approx(repeated[2], rel=1e-5)
+
+
+def test_points_that_nobody_has_do_not_count():
+    points = np.array([[50.0], [0], [2]])
+    standardised, mean, scale = standardise_targets(points, [0, 1, 1])
+    assert (mean.tolist(), scale) == ([1], 1)
+    np.testing.assert_array_equal(standardised, [[49], [-1], [1]])
+
+
+def test_a_table_longer_than_a_block_is_standardised_as_a_whole():
+    points = some_points(shape=(ROWS_AT_ONCE * 2 + 3, 2)).astype(np.float64)
+    standardised, mean, scale = standardise_targets(points)
+    np.testing.assert_allclose(mean, points.mean(axis=0), rtol=1e-5)
+    assert scale == pytest.approx(points.std(axis=0).mean(), rel=1e-5)
+    np.testing.assert_allclose(standardised, (points - mean) / scale, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([1, 2], r"shape \(3,\), got \(2,\)"),
+        ([1, -2, 1], r"first wrong at row 1 \(-2\)"),
+        ([1, 1, np.nan], r"first wrong at row 2 \(nan\)"),
+        ([0, 0, 0], "all 0"),
+    ],
+)
+def test_wrong_counts_are_refused(counts, message):
+    with pytest.raises(ValueError, match=message):
+        standardise_targets(np.eye(3), counts)

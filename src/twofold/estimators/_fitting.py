@@ -26,7 +26,7 @@ from twofold.regression import (
     take_rows,
 )
 from twofold.relations import LabelRelation, Relation, Statements
-from twofold.targets import TargetSolution, solve_targets, standardise_targets
+from twofold.targets import TargetSolution, solve_targets, standardise_solution
 
 PAPER_START: dict[str, Any] = {"init": "random", "tol": 1e-5, "max_epochs": 1000}
 """A random start converges slowly: with the usual tolerance it stops half-way."""
@@ -75,16 +75,20 @@ class Fitting:
         """Solve the targets, then regress to them."""
         plan, watch = self.plan, self.watch
         solution, linked = self.place_targets(relation)
-        targets, mean, scale = standardise_targets(solution.points[linked])
-        watch.report(f"regression of {len(targets)} items to targets of {targets.shape[1]}")
+        targets, which, mean, scale = standardise_solution(solution, linked)
+        items = np.flatnonzero(linked)
+        watch.report(f"regression of {len(items)} items to targets of {targets.shape[1]}")
         fitted = fit_embedder(
             plan.embedder,
             X,
             targets,
             self.rng,
-            items=np.flatnonzero(linked),
+            items=items,
+            which=which,
             output_scale=OutputScale(mean, scale),
-            regression=possible_regression(plan.regression, targets),
+            regression=possible_regression(
+                plan.regression, len(items), len(targets), solution.method == "spread"
+            ),
             validation_fraction=plan.validation_fraction,
             callback=watch.callback,
             checkpoint=watch.checkpoint,
@@ -178,6 +182,6 @@ def regressed_fit(
             "validation": fitted.history.validation_loss,
             "best_epoch": fitted.history.best_epoch,
         }
-    targets = np.where(linked[:, None], solution.points, np.float32(np.nan))
+    targets = solution.by_item(linked)
     timing = {"targets": solution.seconds, "regression": fitted.seconds}
     return Fit(fitted.embedder, targets, plan.metric, history, timing)

@@ -89,8 +89,6 @@ class LikelihoodTask:
     def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
         """Return the mean loss on some examples."""
         assert isinstance(network, nn.Sequential)
-        head = network[-1]
-        assert isinstance(head, ExpectedTarget)
         batch = self.features.rows(self._items[examples])
         if self.flips and network.training:
             batch = flip_some(batch)
@@ -98,8 +96,13 @@ class LikelihoodTask:
         which = self._which[examples.to(self._which.device, non_blocking=True)]
         # Half precision is for the network; small chances need all of it.
         with torch.autocast(outputs.device.type, enabled=False):
-            log_odds = head.log_odds(outputs.float())
-            return functional.cross_entropy(log_odds, which, label_smoothing=SMOOTHING)
+            return self._loss_of(network, outputs.float(), which)
+
+    def _loss_of(self, network: nn.Sequential, outputs: Tensor, which: Tensor) -> Tensor:
+        """Return the mean loss of outputs before the last layer, in full precision."""
+        head = network[-1]
+        assert isinstance(head, ExpectedTarget)
+        return functional.cross_entropy(head.log_odds(outputs), which, label_smoothing=SMOOTHING)
 
 
 def distinct_targets(
@@ -110,16 +113,22 @@ def distinct_targets(
     return values, which.reshape(-1).astype(np.int64)
 
 
-def possible_regression(regression: PlannedRegression, targets: NDArray[np.float32]) -> Regression:
-    """Return the regression that was planned, as far as the targets allow it."""
+def possible_regression(
+    regression: PlannedRegression, n_items: int, n_targets: int, is_spread: bool
+) -> Regression | Literal["direction"]:
+    """Return the regression that was planned, as far as the targets allow it.
+
+    `is_spread` says that they are more classes' than there are components.
+    """
     if regression == "squared":
         return "squared"
-    n_values = len(np.unique(targets, axis=0))
-    if n_values <= len(targets) / 2:
+    if is_spread:
+        return "direction"
+    if n_targets <= n_items / 2:
         return "likelihood"
-    if regression == "likelihood if shared":  # fewer components than classes: each has its own
+    if regression == "likelihood if shared":
         return "squared"
     raise ValueError(
-        f"loss='likelihood' needs targets that items share, but {len(targets)} items have "
-        f"{n_values} different ones: set loss='squared'."
+        f"loss='likelihood' needs targets that items share, but {n_items} items have "
+        f"{n_targets} different ones: set loss='squared'."
     )

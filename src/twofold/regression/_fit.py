@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -25,6 +25,11 @@ from twofold.regression._network_embedder import NetworkEmbedder, OutputScale
 from twofold.regression._preparation import out_of_memory_sentence, prepare_network
 from twofold.regression._regression_task import RegressionTask
 from twofold.regression._regressor import RegressorEmbedder, fit_regressor
+from twofold.regression._target_direction import (
+    DirectionTask,
+    TargetDirection,
+    direction_length,
+)
 from twofold.regression._task import Task, validation_loss
 from twofold.regression._training import (
     Callback,
@@ -61,8 +66,9 @@ def fit_embedder(
     rng: np.random.Generator,
     *,
     items: NDArray[np.int64] | None = None,
+    which: NDArray[np.int64] | None = None,
     output_scale: OutputScale | None = None,
-    regression: Regression = "squared",
+    regression: Regression | Literal["direction"] = "squared",
     validation_fraction: float = 0.0,
     callback: Callback | None = None,
     checkpoint: Path | None = None,
@@ -75,17 +81,22 @@ def fit_embedder(
         Which network and how it is trained, or any regressor, which is cloned.
     X : array, memory-mapped array, sparse matrix or torch Dataset, n_items rows
         Features.
-    targets : ndarray of float32, shape (n_examples, dim)
+    targets : ndarray of float32, shape (n_examples, dim), or (n_targets, dim) with `which`
         Standardised targets.
     rng : Generator
         Of all that is random.
     items : ndarray of int64, shape (n_examples,), optional
         The rows of `X` that have a target; all by default.
+    which : ndarray of int64, shape (n_examples,), optional
+        Number of each example's row in `targets`, where examples share them; by default each has
+        its own.
     output_scale : OutputScale, optional
         Undoes the standardisation of the targets when the embedder predicts.
-    regression : {"squared", "likelihood"}
-        Squared error to the targets; or, for networks, and where the targets take few values, the
-        likelihood of each one: the embedding is then the expected target.
+    regression : {"squared", "likelihood", "direction"}
+        Squared error to the targets; or, for networks, and where examples share targets, the
+        likelihood of each one. Of all of them, and the embedding is the expected target; or of some
+        at a time, for targets of one length that are more than components, and the embedding is
+        the outputs' direction.
     validation_fraction : float
         Share of the examples that a network's best epoch is chosen on; 0 keeps the last epoch.
     callback : callable (Epoch), optional
@@ -94,9 +105,11 @@ def fit_embedder(
         A file that a network's training is kept in until it is done; see `train_network`.
     """
     items = np.arange(n_rows(X)) if items is None else items
+    _check_rows(targets, which, len(items))
     began = time.perf_counter()
     if not isinstance(embedder, TrainingConfig):
-        fitted = fit_regressor(embedder, X, targets, items, rng, output_scale)
+        wanted = targets if which is None else targets[which]
+        fitted = fit_regressor(embedder, X, wanted, items, rng, output_scale)
         return FittedEmbedder(fitted, None, time.perf_counter() - began)
 
     config = embedder
@@ -114,11 +127,14 @@ def fit_embedder(
             config.dropout,
         )
         train, held_out = part_examples(len(items), validation_fraction, rng)
-        task_of = _squared_error(features, items, targets, config.device)
-        if regression == "likelihood":
-            values, which = distinct_targets(targets)
-            network.append(ExpectedTarget(torch.from_numpy(values)).to(config.device))
-            task_of = _likelihood(features, items, which, config.device)
+        if regression == "squared":
+            task_of = _squared_error(features, items, targets, which, config.device)
+        else:
+            if which is None:
+                targets, which = distinct_targets(targets)
+            make = _likelihood if regression == "likelihood" else _direction
+            head, task_of = make(features, items, targets, which, config.device)
+            network.append(head)
         validation = task_of(held_out, False) if held_out.size else None
         prepared = time.perf_counter() - began
         history = train_network(
@@ -183,16 +199,70 @@ TaskOf = Callable[[NDArray[np.int64], bool], Task]
 """Some examples, and whether their images are mirrored at random, as a task."""
 
 
+def _check_rows(
+    targets: NDArray[np.float32], which: NDArray[np.int64] | None, n_examples: int
+) -> None:
+    """Refuse rows of `targets` that are not there."""
+    if which is None:
+        return
+    if which.shape != (n_examples,) or which.dtype.kind != "i":
+        raise ValueError(
+            f"which must hold one whole number an example, shape ({n_examples},), got "
+            f"{which.dtype} of shape {which.shape}."
+        )
+    wrong = np.flatnonzero((which < 0) | (which >= len(targets)))
+    if wrong.size:
+        raise ValueError(
+            f"which must number the {len(targets)} rows of targets from 0; {wrong.size} example(s) "
+            f"have another, first example {wrong[0]} ({which[wrong[0]]}). Leave out items without "
+            "a target by `items`."
+        )
+
+
 def _squared_error(
-    features: Features, items: NDArray[np.int64], targets: NDArray[np.float32], device: str
+    features: Features,
+    items: NDArray[np.int64],
+    targets: NDArray[np.float32],
+    which: NDArray[np.int64] | None,
+    device: str,
 ) -> TaskOf:
-    return lambda part, flips: RegressionTask(features, items[part], targets[part], device, flips)
+    if which is None:
+        return lambda part, flips: RegressionTask(
+            features, items[part], targets[part], device, flips
+        )
+    table = torch.from_numpy(targets).to(device)
+    return lambda part, flips: RegressionTask(
+        features, items[part], table, device, flips, which[part]
+    )
 
 
 def _likelihood(
-    features: Features, items: NDArray[np.int64], which: NDArray[np.int64], device: str
-) -> TaskOf:
-    return lambda part, flips: LikelihoodTask(features, items[part], which[part], device, flips)
+    features: Features,
+    items: NDArray[np.int64],
+    targets: NDArray[np.float32],
+    which: NDArray[np.int64],
+    device: str,
+) -> tuple[nn.Module, TaskOf]:
+    """Return what the network ends in, and its task."""
+    head = ExpectedTarget(torch.from_numpy(targets).to(device))
+    return head, lambda part, flips: LikelihoodTask(
+        features, items[part], which[part], device, flips
+    )
+
+
+def _direction(
+    features: Features,
+    items: NDArray[np.int64],
+    targets: NDArray[np.float32],
+    which: NDArray[np.int64],
+    device: str,
+) -> tuple[nn.Module, TaskOf]:
+    """Return what the network ends in, and its task."""
+    table = torch.from_numpy(targets).to(device)
+    head = TargetDirection(torch.tensor(direction_length(targets, which), device=device))
+    return head, lambda part, flips: DirectionTask(
+        features, items[part], which[part], table, device, flips
+    )
 
 
 def refuse_flipped_vectors(flips: bool, shape: tuple[int, ...]) -> None:

@@ -65,8 +65,9 @@ class Network(BaseEstimator):  # type: ignore[misc]
         "flips" mirrors training images left to right at random.
     loss : {"auto", "squared", "likelihood"}
         How targets are learnt: by squared error; or, where many items share a target, as those of
-        one class do, by the likelihood of each target, the embedding being the expected one.
-        "auto" takes the likelihood for classes, unless their pairs are sampled.
+        one class do, by the likelihood of each target, the embedding being the expected one; of
+        more classes than components, the outputs' direction. "auto" takes the likelihood for
+        classes, unless their pairs are sampled.
     layers : "auto" or sequence of str
         The inner layers that may be compared, by their names in the network (see
         `torch.nn.Module.named_modules`): any that give a vector for each item, by default.

@@ -24,6 +24,7 @@ from twofold.regression._scaling import (
     pixel_scaling,
     standardised_scaling,
 )
+from twofold.regression._target_direction import TargetDirection
 from twofold.regression._training import torch_seed
 
 SCALING_NUMBERS = 2**25
@@ -132,6 +133,8 @@ def _build(
     network = _build_scaled(architecture, input_shape, dim, state)
     if "2.targets" in state:
         network.append(ExpectedTarget(state["2.targets"]))
+    elif "2.length" in state:
+        network.append(TargetDirection(state["2.length"]))
     return network
 
 

@@ -20,10 +20,14 @@ class RegressionTask:
         Of all items.
     items : ndarray of int64, shape (n_examples,)
         The items that have a target.
-    targets : ndarray of float32, shape (n_examples, dim)
-        Their targets.
+    targets : ndarray or Tensor of float32, shape (n_examples, dim), or (n_targets, dim)
+        Their targets; or the ones that they share.
+    device : str
+        That trains.
     flips : bool
         Whether training images are mirrored at random.
+    which : ndarray of int64, shape (n_examples,), optional
+        Number of each one's row in `targets`; by default each has its own.
     """
 
     is_recordable = True
@@ -32,22 +36,26 @@ class RegressionTask:
         self,
         features: Features,
         items: NDArray[np.int64],
-        targets: NDArray[np.float32],
+        targets: NDArray[np.float32] | Tensor,
         device: str,
         flips: bool = False,
+        which: NDArray[np.int64] | None = None,
     ) -> None:
         self.features = features
         self.n_examples = len(items)
         self.index_device = features.index_device
         self.flips = flips
         self._items = torch.from_numpy(items).to(self.index_device)
-        self._targets = torch.from_numpy(targets).to(device)
+        self._targets = torch.as_tensor(targets, device=device)
+        self._which = None if which is None else torch.from_numpy(which).to(device)
 
     def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
         """Return the mean loss on some examples."""
         batch = self.features.rows(self._items[examples])
         if self.flips and network.training:
             batch = flip_some(batch)
-        wanted = self._targets[examples.to(self._targets.device, non_blocking=True)]
-        error: Tensor = network(batch).float() - wanted
+        rows = examples.to(self._targets.device, non_blocking=True)
+        if self._which is not None:
+            rows = self._which[rows]
+        error: Tensor = network(batch).float() - self._targets[rows]
         return 0.5 * error.square().sum(dim=1).mean()

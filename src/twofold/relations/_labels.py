@@ -96,7 +96,7 @@ class LabelRelation:
     @property
     def n_occurring(self) -> int:
         """Number of classes or labels that at least one item has."""
-        return int(np.unique(self.indicator.indices).size)
+        return int(np.count_nonzero(np.bincount(self.indicator.indices)))
 
     @property
     def n_unknown(self) -> int:

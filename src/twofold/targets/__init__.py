@@ -11,9 +11,9 @@ from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletL
 from twofold.targets._near_points import TargetSolver, target_solver
 from twofold.targets._parameters import Named, Targets, as_targets, resolve_grade
 from twofold.targets._simplex import simplex_vertices
-from twofold.targets._solution import TargetSolution
+from twofold.targets._solution import TargetRows, TargetSolution
 from twofold.targets._solve import solve_targets
-from twofold.targets._standardise import standardise_targets
+from twofold.targets._standardise import standardise_solution, standardise_targets
 from twofold.targets._suspicion import rank_suspicious, suspicion
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "GaugePoint",
     "Named",
     "PairLoss",
+    "TargetRows",
     "TargetSolution",
     "TargetSolver",
     "Targets",
@@ -35,6 +36,7 @@ __all__ = [
     "resolve_grade",
     "simplex_vertices",
     "solve_targets",
+    "standardise_solution",
     "standardise_targets",
     "suspicion",
     "target_solver",

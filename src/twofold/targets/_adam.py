@@ -68,7 +68,8 @@ def minimise(
         engine = _placed_engine(objective, dim, init, device, rng)
         history, converged = _descend(engine, objective, budget)
     return TargetSolution(
-        points=engine.points(),
+        table=engine.points(),
+        which=None,
         loss=history[-1],
         history=np.array(history),
         n_epochs=len(history) - 1,

@@ -52,13 +52,14 @@ def solve_exactly(
 ) -> TargetSolution:
     """Return the targets that minimise `loss` over all pairs of known items."""
     if isinstance(loss, ContrastiveLoss):
-        points, least = _simplex(relation, dim, loss.margin), 0.0
+        table, which, least = _simplex(relation, dim, loss.margin)
     elif relation.is_partition:
-        points, least = _largest_classes(relation, dim)
+        table, which, least = _largest_classes(relation, dim)
     else:
-        points, least = _leading_directions(relation, dim)
+        table, which, least = _leading_directions(relation, dim)
     return TargetSolution(
-        points=points,
+        table=table.astype(np.float32),
+        which=which,
         loss=least,
         history=np.array([least]),
         n_epochs=0,
@@ -69,21 +70,25 @@ def solve_exactly(
     )
 
 
-def _simplex(relation: LabelRelation, dim: int, margin: float) -> NDArray[np.float32]:
+Placement = tuple[NDArray[np.float64], NDArray[np.int64], float]
+"""The targets that items share, which one each has (-1 for none), and the loss."""
+
+
+def _simplex(relation: LabelRelation, dim: int, margin: float) -> Placement:
     """Place classes at the corners of a regular simplex with sides of `margin`: no loss at all."""
-    codes, sizes = _classes(relation)
+    codes, sizes = occurring_classes(relation)
     corners = np.zeros((sizes.size, dim))
     # A hair more than the margin, so that rounding leaves no pair inside it.
     corners[:, : sizes.size - 1] = simplex_vertices(sizes.size) * (margin * (1 + 1e-6))
-    return _by_item(corners, codes)
+    return corners, codes, 0.0
 
 
-def _largest_classes(relation: LabelRelation, dim: int) -> tuple[NDArray[np.float32], float]:
+def _largest_classes(relation: LabelRelation, dim: int) -> Placement:
     """Give each class a direction of its own, the largest first, as far as `dim` goes.
 
     This is the eigensolution: for classes diag(w) R diag(w) is diagonal, with the classes' sizes.
     """
-    codes, sizes = _classes(relation)
+    codes, sizes = occurring_classes(relation)
     largest = np.argsort(-sizes, kind="stable")
     directions = np.zeros((sizes.size, dim))
     placed = largest[:dim]
@@ -98,19 +103,23 @@ def _largest_classes(relation: LabelRelation, dim: int) -> tuple[NDArray[np.floa
         )
     n_known = int(sizes.sum())
     missed = float((sizes[left_out] * (sizes[left_out] - 1.0)).sum())
-    return _by_item(directions, codes), 0.5 * missed / (n_known * (n_known - 1))
+    return directions, codes, 0.5 * missed / (n_known * (n_known - 1))
 
 
-def _classes(relation: LabelRelation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def occurring_classes(
+    relation: LabelRelation,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Number the classes that occur; return each item's (-1 if unknown) and their sizes."""
     codes = relation.class_codes()
-    _, codes[relation.known], sizes = np.unique(
-        codes[relation.known], return_inverse=True, return_counts=True
-    )
-    return codes, sizes
+    sizes = np.bincount(codes[relation.known], minlength=relation.n_labels)
+    if sizes.all():
+        return codes, sizes
+    number = np.cumsum(sizes > 0) - 1
+    codes[relation.known] = number[codes[relation.known]]
+    return codes, sizes[sizes > 0]
 
 
-def _leading_directions(relation: LabelRelation, dim: int) -> tuple[NDArray[np.float32], float]:
+def _leading_directions(relation: LabelRelation, dim: int) -> Placement:
     """Factor the relation on distinct label vectors: t = V √Λ / w, w² = how many items have it.
 
     The loss left, ½ Σ (y − t·t')², is what the eigenvalues leave of ‖diag(w) R diag(w)‖²; the
@@ -130,16 +139,10 @@ def _leading_directions(relation: LabelRelation, dim: int) -> tuple[NDArray[np.f
     with_itself = float((counts * (1 - (placed**2).sum(axis=1)) ** 2).sum())
     n_known = int(patterns.counts.sum())
     loss = 0.5 * max(0.0, with_self - with_itself) / (n_known * (n_known - 1))
-    return _by_item(directions, patterns.of_item), loss
+    return directions, patterns.of_item, loss
 
 
 def _fixed_signs(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sign of each column's largest entry, which an eigenvector leaves open."""
     largest = np.abs(columns).argmax(axis=0)
     return np.asarray(np.sign(columns[largest, np.arange(columns.shape[1])]))
-
-
-def _by_item(points: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Give every item its group's point, and 0 to items of no group (-1)."""
-    with_zero = np.vstack([points, np.zeros(points.shape[1])]).astype(np.float32)
-    return np.ascontiguousarray(with_zero[group])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +17,10 @@ from twofold.targets._engine import Objective
 from twofold.targets._exact import leaves_classes_out, solve_exactly, why_not_exact
 from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletLoss
 from twofold.targets._solution import TargetSolution
+from twofold.targets._spread import solve_by_spreading, why_not_spread
 
 Loss = Literal["contrastive", "dot"]
-Method = Literal["auto", "adam", "exact"]
+Method = Literal["auto", "adam", "exact", "spread"]
 Relation = PairRelation | LabelRelation | TripletRelation
 
 
@@ -54,12 +55,12 @@ def solve_targets(
     loss : {"contrastive", "dot"}
         y ‖a − b‖² + (1 − y) max(0, m − ‖a − b‖)², or ½ (y − a·b)². Triplets always use
         max(0, m + ‖a − p‖² − ‖a − n‖²).
-    method : {"auto", "adam", "exact"}
+    method : {"auto", "adam", "exact", "spread"}
         "exact" solves a LabelRelation as a whole: with the dot product by its leading
         eigenvectors; with the contrastive loss, for classes and `n_components` ≥ classes − 1, by
-        a regular simplex. "auto" takes it where it exists, else Adam; with the dot product and
-        more classes than `n_components` it takes Adam too, because the exact solution leaves the
-        smallest classes at 0.
+        a regular simplex. "spread" gives each class a point of a sphere, far from all others,
+        however many there are. "auto" takes the exact solution where it has a place for every
+        class, spreads classes where it has not, and takes Adam for everything else.
     margin : float
         m, how far apart what is not alike has to be.
     max_epochs : int
@@ -75,10 +76,10 @@ def solve_targets(
     prior_weight : float
         λ, how strongly.
     device : {"auto", "cpu", "cuda", "cuda:N"}
-        Where Adam runs; exact solutions run on the CPU.
+        Where Adam runs; other solutions run on the CPU.
     random_state : int, Generator or None
-        Seed of the start and of sampling. On one CPU the same seed gives the same bytes; on
-        another, or with another number of threads, the same within rounding.
+        Seed of the start, of sampling and of spreading. On one CPU the same seed gives the same
+        bytes; on another, or with another number of threads, the same within rounding.
     callback : callable (epoch, loss) -> bool or None, optional
         Called with 0 and the loss at the start, then after every epoch; returning True stops.
 
@@ -115,14 +116,17 @@ def solve_targets(
 
     resolved = _resolved_loss(relation, loss, margin)
     is_free = first is None and drawn_to is None
-    if isinstance(relation, LabelRelation):
-        takes_exact = _takes_exact(method, why_not_exact(relation, resolved, dim, is_free))
-        if takes_exact and (method == "exact" or not leaves_classes_out(relation, resolved, dim)):
-            return solve_exactly(relation, resolved, dim, began)
-    elif method == "exact":
-        _takes_exact(method, "only a LabelRelation knows every pair")
-    device = resolve_device(device)
     rng = as_generator(random_state)
+    if isinstance(relation, LabelRelation):
+        chosen = _resolve_method(relation, resolved, dim, method, is_free)
+        if chosen == "exact":
+            return solve_exactly(relation, resolved, dim, began)
+        if chosen == "spread":
+            assert not isinstance(resolved, TripletLoss)
+            return solve_by_spreading(relation, resolved, dim, rng, began)
+    elif method in ("exact", "spread"):
+        _refuse(method, "only a LabelRelation knows every pair")
+    device = resolve_device(device)
     if isinstance(relation, LabelRelation):
         relation = relation.sample_pairs(random_state=rng)
     objective = Objective(relation, resolved, drawn_to, prior_weight)
@@ -135,11 +139,30 @@ def _resolved_loss(relation: Relation, loss: Loss, margin: float) -> PairLoss | 
     return ContrastiveLoss(margin) if loss == "contrastive" else DotLoss()
 
 
-def _takes_exact(method: Method, why_not: str | None) -> bool:
-    """Decide between the exact solution and Adam, or say why there is no exact one."""
-    if method == "exact" and why_not is not None:
-        raise ValueError(f"method='exact' is not possible: {why_not}. Use method='auto' or 'adam'.")
-    return method != "adam" and why_not is None
+def _resolve_method(
+    relation: LabelRelation,
+    objective: PairLoss | TripletLoss,
+    dim: int,
+    method: Method,
+    is_free: bool,
+) -> Literal["adam", "exact", "spread"]:
+    """Return the method that "auto" stands for, or say why the one asked for is not possible."""
+    if method == "adam":
+        return "adam"
+    not_exact = why_not_exact(relation, objective, dim, is_free)
+    not_spread = why_not_spread(relation, dim, is_free)
+    if method != "auto":
+        why_not = not_exact if method == "exact" else not_spread
+        if why_not is not None:
+            _refuse(method, why_not)
+        return method
+    if not_exact is None and not leaves_classes_out(relation, objective, dim):
+        return "exact"
+    return "spread" if not_spread is None else "adam"
+
+
+def _refuse(method: Method, why_not: str) -> NoReturn:
+    raise ValueError(f"method={method!r} is not possible: {why_not}. Use method='auto' or 'adam'.")
 
 
 def _check_init(init: Any, n_items: int, dim: int) -> NDArray[np.float32] | Literal["random"]:
