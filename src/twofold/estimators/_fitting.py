@@ -109,7 +109,11 @@ class Fitting:
 
         with_output = self.plan.metric_step == "both"
         solved = ClassMetric(
-            relation.class_codes(), reader(fit.embedder), train, with_output, self.watch.report
+            relation.class_codes(),
+            reader(fit.embedder),
+            train,
+            with_output,
+            self.watch.report.always,
         ).solve(self.rng, n_components)
         if solved is None:
             return fit

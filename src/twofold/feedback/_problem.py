@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +24,7 @@ SILENT = Reporter(verbose=False)
 class Watch:
     """Who is told of progress, a line at a time, and where a network's training is kept."""
 
-    report: Callable[[str], Any] = SILENT
+    report: Reporter = SILENT
     callback: Callback | None = None
     checkpoint: Path | None = None
 
