@@ -69,8 +69,8 @@ N_ANSWERS = 190
 SETTING = {
     "seeds": SEEDS,
     "sets": ", ".join(SETS),
-    "figures": "mean over seeds of the AUROC less that of the defaults with the same seed, and its "
-    "standard error",
+    "each figure": "mean over seeds of the AUROC less that of the defaults with the same seed, and "
+    "its standard error",
     "threads": "one a run",
 }
 

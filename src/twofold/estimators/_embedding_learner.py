@@ -59,7 +59,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         LEARNERS[cls.__name__] = cls
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the embedding of `X`, in the targets' own coordinates.
+        """Return the embedding of `X`.
 
         Parameters
         ----------

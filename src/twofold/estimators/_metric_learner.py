@@ -49,9 +49,10 @@ class MetricLearner(EmbeddingLearner):
     Parameters
     ----------
     n_components : int or "auto"
-        Of the embedding. "auto" is 16, or as many as there are classes where these are more, up to
-        256. With feedback it is the 32 leading directions of the features or, where statements
-        held out prefer it, up to 256. Where the features are returned as given it is not kept.
+        Of targets and points. "auto" is 16, or as many as there are classes where these are more,
+        up to 256, and up to 512 for points that join layers. With feedback it is the 32 leading
+        directions of the features or, where statements held out prefer it, up to 256. Where the
+        features are returned as given it is not kept.
     targets : {"auto", "fml-c", "fml-dp"} or Targets
         How phase 1 finds targets.
     embedder : "auto", Network, its architecture, or a scikit-learn regressor
@@ -87,8 +88,9 @@ class MetricLearner(EmbeddingLearner):
     ----------
     plan_ : Plan
         What every "auto" came to.
-    targets_ : ndarray of float32, shape (n_items, n_components_)
-        Phase 1's targets; NaN for items in no statement, which phase 2 leaves out.
+    targets_ : ndarray of float32, shape (n_items, dim), or TargetRows
+        Phase 1's targets; NaN for items in no statement, which phase 2 leaves out. Of more than
+        2^28 numbers, rows of a table of classes that read as an array.
     embedder_ : NetworkEmbedder or RegressorEmbedder
         From features to points.
     n_components_ : int

@@ -180,7 +180,7 @@ def _learner(
     }
     if method is SIAMESE:
         return SiameseLearner(N_COMPONENTS, **common)
-    return MetricLearner(N_COMPONENTS, targets=TARGETS[method], **common)
+    return MetricLearner(N_COMPONENTS, targets=TARGETS[method], metric="seen", **common)
 
 
 def _run(
