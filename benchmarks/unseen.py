@@ -2,9 +2,9 @@
 
 Every method has the same network, batch size, epochs and data; rivals have 512 components, and the
 better of their own metric, Euclidean distance and cosine. Points of the features and of a
-classifier's hidden layer, whitened too, stand beside them. The learner chooses nothing on the classes
-that are tested; but the numbers of the metric step were chosen in trials on MNIST 0-4, Omniglot 1,
-PubFig83 and CIFAR-10 in which their scores were seen.
+classifier's hidden layer, whitened too, stand beside them. The learner chooses nothing on the
+classes that are tested; but the numbers of the metric step were chosen in trials on MNIST 0-4,
+Omniglot 1, PubFig83 and CIFAR-10 in which their scores were seen.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import pytest
 
 from twofold.metric import _weights
 from twofold.metric._layer_space import unit_rows
-from twofold.metric._weights import fit_weights
+from twofold.metric._weights import fit_weights, weighted_loss
 
 
 def spaces(rng, n_classes, *sizes):
@@ -63,3 +63,33 @@ def test_the_gap_is_to_the_nearest_of_ones_class_and_of_another():
     points = unit_rows(np.array([[1, 0], [0.8, 0.6], [0, 1], [0.6, 0.8]]))
     gaps = _weights._nearest_gaps([points], np.array([0, 0, 1, 1]))
     np.testing.assert_allclose(gaps[:, 0], [0.2, -0.16, 0.2, -0.16], atol=1e-6)
+
+
+def some_similarities(rng):
+    """Return cosines of pairs in three spaces, whether they are alike, and gaps of some items."""
+    return rng.uniform(-1, 1, size=(40, 3)), rng.random(40) < 0.3, rng.normal(size=(15, 3)), 0.7
+
+
+def test_the_gradient_is_that_of_the_loss(rng):
+    given = some_similarities(rng)
+    at = rng.uniform(0.2, 2, size=4)
+    _, gradient = weighted_loss(at, *given)
+    steps = 1e-6 * np.eye(4)
+    slopes = [
+        (weighted_loss(at + step, *given)[0] - weighted_loss(at - step, *given)[0]) / 2e-6
+        for step in steps
+    ]
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-7)
+
+
+def test_the_loss_is_its_definition(rng):
+    cosines, is_alike, gaps, ridge = given = some_similarities(rng)
+    weights, offset = np.array([0.5, 1.0, 0.0]), -0.3
+    losses = {True: [], False: []}
+    for row, alike in zip(cosines, is_alike, strict=True):
+        chance = 1 / (1 + np.exp(-(row @ weights + offset)))
+        losses[bool(alike)].append(-np.log(chance if alike else 1 - chance))
+    expected = (np.mean(losses[True]) + np.mean(losses[False])) / 2
+    expected += 0.5 * np.mean([np.log(1 + np.exp(-gap @ weights)) for gap in gaps])
+    expected += ridge * sum((weight - 0.5) ** 2 for weight in weights)
+    assert weighted_loss(np.append(weights, offset), *given)[0] == pytest.approx(expected)

@@ -41,32 +41,43 @@ def fit_weights(
     alike, other = _random_pairs(classes, rng)
     cosines = np.concatenate([_cosines(points, *alike), _cosines(points, *other)])
     is_alike = np.arange(len(cosines)) < len(alike[0])
-    share = np.where(is_alike, 0.5 / len(alike[0]), 0.5 / len(other[0]))
-    gaps = _nearest_gaps(points, classes)
-    n_spaces = len(points)
-    ridge = PRIOR_CLASSES / len(np.unique(classes)) * float(cosines.var()) / n_spaces
-
-    def objective(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        weights, offset = parameters[:-1], parameters[-1]
-        signed = np.where(is_alike, 1.0, -1.0)
-        margin = signed * (cosines @ weights + offset)
-        slope = -signed * expit(-margin) * share
-        hard = gaps @ weights
-        hard_slope = -HARD_WEIGHT * expit(-hard) / len(gaps)
-        away = weights - weights.mean()
-        loss = share @ np.logaddexp(0, -margin) + ridge * away @ away
-        loss += HARD_WEIGHT * float(np.logaddexp(0, -hard).mean())
-        gradient = cosines.T @ slope + gaps.T @ hard_slope + 2 * ridge * away
-        return float(loss), np.append(gradient, slope.sum())
-
-    start = np.append(np.full(n_spaces, 3 / n_spaces), 0.0)
-    bounds = [(0.0, None)] * n_spaces + [(None, None)]
-    weights = minimize(objective, start, jac=True, bounds=bounds, method="L-BFGS-B").x[:-1]
+    n_spaces, n_classes = len(points), len(np.unique(classes))
+    ridge = PRIOR_CLASSES / n_classes * float(cosines.var()) / n_spaces
+    weights = minimize(
+        weighted_loss,
+        np.append(np.full(n_spaces, 3 / n_spaces), 0.0),
+        (cosines, is_alike, _nearest_gaps(points, classes), ridge),
+        jac=True,
+        bounds=[(0.0, None)] * n_spaces + [(None, None)],
+        method="L-BFGS-B",
+    ).x[:-1]
     if not weights.sum() > 0:  # nothing tells these classes apart
         return np.full(n_spaces, 1 / n_spaces)
     weights = weights / weights.sum()
     weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
     return np.asarray(weights / weights.sum())
+
+
+def weighted_loss(
+    parameters: NDArray[np.float64],
+    cosines: NDArray[np.float64],
+    is_alike: NDArray[np.bool_],
+    gaps: NDArray[np.float64],
+    ridge: float,
+) -> tuple[float, NDArray[np.float64]]:
+    """Return what `fit_weights` minimises and its gradient; the last parameter is the offset."""
+    weights, offset = parameters[:-1], parameters[-1]
+    signs = np.where(is_alike, 1.0, -1.0)
+    share = np.where(is_alike, 0.5 / is_alike.sum(), 0.5 / (~is_alike).sum())
+    margin = signs * (cosines @ weights + offset)
+    slope = -signs * expit(-margin) * share
+    hard = gaps @ weights
+    hard_slope = -HARD_WEIGHT * expit(-hard) / len(gaps)
+    away = weights - weights.mean()
+    loss = share @ np.logaddexp(0, -margin) + ridge * away @ away
+    loss += HARD_WEIGHT * float(np.logaddexp(0, -hard).mean())
+    gradient = cosines.T @ slope + gaps.T @ hard_slope + 2 * ridge * away
+    return float(loss), np.append(gradient, slope.sum())
 
 
 def _cosines(
