@@ -95,7 +95,7 @@ class Fitting:
         )
         return regressed_fit(plan, solution, linked, fitted)
 
-    def fit_metric(self, X: Any, relation: LabelRelation, n_components: int | None) -> Fit:
+    def fit_with_metric(self, X: Any, relation: LabelRelation, n_components: int | None) -> Fit:
         """Fit to classes, and solve how layers are compared: see `twofold.metric`."""
         fit, began = self.fit_once(X, relation), time.perf_counter()
         names = layer_names(fit.embedder, X, self.plan.layers)

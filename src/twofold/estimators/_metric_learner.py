@@ -182,7 +182,7 @@ class MetricLearner(EmbeddingLearner):
         else:
             assert isinstance(known, LabelRelation)
             n_components = None if self.n_components == "auto" else self.n_components
-            fit = fitting.fit_metric(X, known, n_components)
+            fit = fitting.fit_with_metric(X, known, n_components)
         self._training_data = None
         if not isinstance(known, LabelRelation):
             self._training_data = TrainingData(X, known, fit.targets)

@@ -6,17 +6,17 @@ by their cosine goes out. What is open is chosen on classes that were held out.
 
 from twofold.metric._gate import GateCurve
 from twofold.metric._layer_space import LayerSpace
-from twofold.metric._selection import MetricSelection, Part, equal_selection, select_metric
+from twofold.metric._selection import LayerSample, MetricSelection, equal_selection, select_metric
 from twofold.metric._solving import ClassMetric, Read
 from twofold.metric._step import MetricStep, fit_metric
 
 __all__ = [
     "ClassMetric",
     "GateCurve",
+    "LayerSample",
     "LayerSpace",
     "MetricSelection",
     "MetricStep",
-    "Part",
     "Read",
     "equal_selection",
     "fit_metric",

@@ -51,7 +51,7 @@ class MetricSelection:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class LayerSample:
     """Layers and classes of some items.
 
     Attributes
@@ -67,17 +67,22 @@ class Part:
 
 
 def select_metric(
-    trained: Part, unseen: Part, seen: Part, rng: np.random.Generator, *, with_output: bool
+    trained: LayerSample,
+    unseen: LayerSample,
+    seen: LayerSample,
+    rng: np.random.Generator,
+    *,
+    with_output: bool,
 ) -> MetricSelection:
     """Choose on classes that an embedder was trained without.
 
     Parameters
     ----------
-    trained : Part
+    trained : LayerSample
         Items that it was trained on.
-    unseen : Part
+    unseen : LayerSample
         Items of the classes held out.
-    seen : Part
+    seen : LayerSample
         Items that it was not trained on, of classes that it was.
     rng : Generator
         Draws pairs.
@@ -96,7 +101,7 @@ def select_metric(
     kept = np.flatnonzero(weights)
     root = np.sqrt(weights[kept]).astype(np.float32)
 
-    def join(part: Part) -> Vectors:
+    def join(part: LayerSample) -> Vectors:
         parts = [spaces[k].apply(part.layers[spaces[k].layer]) for k in kept]
         return unit_rows(np.hstack([r * points for r, points in zip(root, parts, strict=True)]))
 
@@ -129,9 +134,9 @@ def _with_gate(
     selection: MetricSelection,
     of_trained: Vectors,
     points: dict[str, Vectors],
-    trained: Part,
-    unseen: Part,
-    seen: Part,
+    trained: LayerSample,
+    unseen: LayerSample,
+    seen: LayerSample,
 ) -> MetricSelection:
     """Add the output's share that is best for kinds seen and unseen alike, by the sum of MAP@R."""
     means = unit_rows(class_means(of_trained, trained.classes).astype(np.float32))

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from twofold._core.warnings import RelationWarning, warn_user
 from twofold.evaluation import split_classes
 from twofold.metric._layer_space import MOST_DIRECTIONS
-from twofold.metric._selection import MetricSelection, Part, equal_selection, select_metric
+from twofold.metric._selection import LayerSample, MetricSelection, equal_selection, select_metric
 from twofold.metric._step import Layers, MetricStep, fit_metric
 
 Rows = NDArray[np.int64]
@@ -65,7 +65,7 @@ class ClassMetric:
         if selection is None:
             return None
         self.report(f"metric of {len(selection.spaces)} layers")
-        part = self._part(np.flatnonzero(self.classes >= 0), MOST_SOLVED_ON, self.read)
+        part = self._sample(np.flatnonzero(self.classes >= 0), MOST_SOLVED_ON, self.read)
         # Small matrices: threads that wait for one another cost more than they help.
         with threadpool_limits(1, "blas"):
             step = fit_metric(selection, part.layers, part.classes, n_components or MOST_DIRECTIONS)
@@ -81,8 +81,11 @@ class ClassMetric:
             return self._without_choice("too few items share a class")
         self.report(f"second training, without {len(np.unique(self.classes[unseen]))} classes")
         read = self.train(trained)
-        parts = self._part(trained, MOST_SOLVED_ON, read), self._part(unseen, MOST_CHOSEN_ON, read)
-        of_seen = self._part(seen, MOST_CHOSEN_ON, read)
+        parts = (
+            self._sample(trained, MOST_SOLVED_ON, read),
+            self._sample(unseen, MOST_CHOSEN_ON, read),
+        )
+        of_seen = self._sample(seen, MOST_CHOSEN_ON, read)
         with threadpool_limits(1, "blas"):
             return select_metric(*parts, of_seen, rng, with_output=self.with_output)
 
@@ -111,9 +114,9 @@ class ClassMetric:
         counts = np.unique(self.classes[rows], return_counts=True)[1]
         return len(counts) > 1 and bool(counts.max() > 1)
 
-    def _part(self, rows: Rows, most: int, read: Read) -> Part:
+    def _sample(self, rows: Rows, most: int, read: Read) -> LayerSample:
         """Return the layers of some items, spread evenly over them if they are too many."""
         if len(rows) > most:
             rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
         classes = np.unique(self.classes[rows], return_inverse=True)[1]
-        return Part(read(rows), classes.reshape(-1).astype(np.int64))
+        return LayerSample(read(rows), classes.reshape(-1).astype(np.int64))
