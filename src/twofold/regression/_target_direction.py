@@ -26,8 +26,8 @@ None would leave a batch of a few items nothing to learn from.
 
 Squared error came to .876 on 1,000 classes and near chance on 5,000. The direction was better than
 the expected target: .982 against .969 with 1,000 classes, .940 against .916 with 5,000; only where
-all targets are at right angles, in 1,000 components, was it worse, .980 against .997. Measured on an
-H200 with a short copy of the training loop and these losses, vectors of 24 hidden factors."""
+all targets are at right angles, in 1,000 components, was it worse, .980 against .997. Measured
+on an H200 with a short copy of the training loop, on vectors of 24 hidden factors."""
 TINY = 1e-12
 """Keeps outputs of zero finite."""
 
