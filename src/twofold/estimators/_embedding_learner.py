@@ -30,7 +30,7 @@ from twofold.regression import (
     RegressorEmbedder,
     as_numbers,
     is_network,
-    read_layers,
+    layer_batches,
 )
 from twofold.relations import Relation, TripletRelation, as_relation, stated_pairs
 
@@ -81,7 +81,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         step: MetricStep | None = getattr(self, "metric_step_", None)
         if step is None:
             return self._finish(self.embedder_.predict(X))
-        return step.transform(read_layers(self.embedder_, X, step.layer_names))
+        return step.embed(layer_batches(self.embedder_, X, step.layer_names))
 
     def _finish(self, points: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return an embedder's points as the embedding; a learner may normalise them."""

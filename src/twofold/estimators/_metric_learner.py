@@ -180,7 +180,7 @@ class MetricLearner(EmbeddingLearner):
         if self.plan_.metric_step == "output":
             fit = fitting.fit(X, known)
         else:
-            assert isinstance(known, LabelRelation)
+            assert not isinstance(known, TripletRelation)
             n_components = None if self.n_components == "auto" else self.n_components
             fit = fitting.fit_with_metric(X, known, n_components)
         self._training_data = None

@@ -24,7 +24,7 @@ from twofold.regression._fit import (
     refresh_embedder,
     refuse_flipped_vectors,
 )
-from twofold.regression._layers import layer_names, read_layers
+from twofold.regression._layers import layer_batches, layer_names, read_layers
 from twofold.regression._network import (
     MILD,
     STRONG,
@@ -108,6 +108,7 @@ __all__ = [
     "is_memory_mapped",
     "is_network",
     "item_shape",
+    "layer_batches",
     "layer_names",
     "load_embedder",
     "load_features",
