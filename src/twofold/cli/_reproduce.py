@@ -63,8 +63,8 @@ def reproduce(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Methods, with commas between; by default fml-c, fml-dp, twofold, siamese. Others: "
-            "twofold-squared, siamese-cosine, triplet, nonlinear-nca, nca, lmnn, itml, raw, "
+            help="Methods, with commas between; by default fml-c, fml-dp, twofold, siamese; "
+            "others twofold-squared, siamese-cosine, triplet, nonlinear-nca, nca, lmnn, itml, raw, "
             "cross-entropy, one-hot, simplex, supcon, proxy-anchor, multi-similarity, "
             "triplet-miner. With --unseen, all by default: twofold-unseen, twofold-auto, raw, "
             "siamese, supcon, proxy-anchor, multi-similarity, triplet-miner, cross-entropy, "

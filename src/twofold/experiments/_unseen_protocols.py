@@ -97,7 +97,7 @@ class UnseenProtocol:
 _DIGITS = UnseenProtocol(
     name="unseen-digits",
     data_set="digits",
-    title="scikit-learn's digits, 0–4 → 5–9",
+    title="scikit-learn's digits 0–4 → 5–9",
     trained_on="0 to 4",
     tested_on="5 to 9",
     split=ClassSplit(0, 4, tests_all=True),
@@ -107,38 +107,38 @@ _DIGITS = UnseenProtocol(
     weight_decay=0.03,
 )
 _MNIST = replace(
-    _DIGITS, name="unseen-mnist-0-4", data_set="mnist", title="MNIST, 0–4 → 5–9",
+    _DIGITS, name="unseen-mnist-0-4", data_set="mnist", title="MNIST 0–4 → 5–9",
     split=ClassSplit(0, 4), network="mnist", batch_size=128, weight_decay=0.3,
 )  # fmt: skip
 _MNIST_BACK = replace(
-    _MNIST, name="unseen-mnist-5-9", title="MNIST, 5–9 → 0–4", trained_on="5 to 9",
+    _MNIST, name="unseen-mnist-5-9", title="MNIST 5–9 → 0–4", trained_on="5 to 9",
     tested_on="0 to 4", split=ClassSplit(5, 9),
 )  # fmt: skip
 _CIFAR10 = replace(
     _MNIST, name="unseen-cifar10-0-4", data_set="cifar10",
-    title="CIFAR-10, airplane–deer → dog–truck",
+    title="CIFAR-10 airplane–deer → dog–truck",
     trained_on="airplane, automobile, bird, cat and deer",
     tested_on="dog, frog, horse, ship and truck", network="cifar10", n_epochs=50, weight_decay=0.6,
     flips=True,
 )  # fmt: skip
 _CIFAR10_BACK = replace(
-    _CIFAR10, name="unseen-cifar10-5-9", title="CIFAR-10, dog–truck → airplane–deer",
+    _CIFAR10, name="unseen-cifar10-5-9", title="CIFAR-10 dog–truck → airplane–deer",
     trained_on=_CIFAR10.tested_on, tested_on=_CIFAR10.trained_on, split=ClassSplit(5, 9),
 )  # fmt: skip
 _PUBFIG83 = replace(
-    _CIFAR10, name="unseen-pubfig83", data_set="pubfig83", title="PubFig83, 60 people → 23 others",
+    _CIFAR10, name="unseen-pubfig83", data_set="pubfig83", title="PubFig83 60 people → 23 others",
     trained_on="the first 60 people", tested_on="the other 23",
     split=ClassSplit(0, 59, tests_all=True), network="pubfig83", n_epochs=150, weight_decay=1.0,
 )  # fmt: skip
 _OMNIGLOT = replace(
     _DIGITS, name="unseen-omniglot-1", data_set="omniglot",
-    title="Omniglot, small 1 → three new alphabets", trained_on="Omniglot's small set 1",
+    title="Omniglot small 1 → three new alphabets", trained_on="Omniglot's small set 1",
     tested_on="Japanese (katakana), Sanskrit and Tagalog",
     split=AlphabetSplit("small1", "small2", ("Japanese_(katakana)", "Sanskrit", "Tagalog")),
     network="small-conv", n_epochs=40, weight_decay=0.0,
 )  # fmt: skip
 _OMNIGLOT_BACK = replace(
-    _OMNIGLOT, name="unseen-omniglot-2", title="Omniglot, small 2 → three new alphabets",
+    _OMNIGLOT, name="unseen-omniglot-2", title="Omniglot small 2 → three new alphabets",
     trained_on="Omniglot's small set 2", tested_on="Balinese, Early Aramaic and Korean",
     split=AlphabetSplit("small2", "small1", ("Balinese", "Early_Aramaic", "Korean")),
 )  # fmt: skip

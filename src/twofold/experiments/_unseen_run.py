@@ -32,6 +32,8 @@ from twofold.experiments._whitening import Whitening, fit_whitening
 from twofold.regression import Epoch
 
 Points = NDArray[np.float32]
+NOT_OF_A_PROTOCOL = ("title", "trained_on", "tested_on")
+"""How it is worded, which does not change what a run learns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,7 +156,8 @@ def unseen_configuration(
 ) -> dict[str, Any]:
     """Return what makes a run this run and no other, as JSON takes it."""
     learner = method.make(config_of(protocol, train, seed, "auto"))
-    return run_settings(asdict(protocol), learner)
+    described = {k: v for k, v in asdict(protocol).items() if k not in NOT_OF_A_PROTOCOL}
+    return run_settings(described, learner)
 
 
 def config_of(protocol: UnseenProtocol, train: Part, seed: int, device: str) -> UnseenConfig:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from twofold.report._standings import OURS
+from twofold.report._standings import OURS, OURS_ON_UNSEEN
 from twofold.report._titles import method_title
 from twofold.report._wording import MISSING
 
@@ -59,7 +59,7 @@ class Row:
     @property
     def is_ours(self) -> bool:
         """Whether it is Twofold's."""
-        return self.method == OURS
+        return self.method in (OURS, *OURS_ON_UNSEEN)
 
 
 @dataclass(frozen=True, slots=True)
