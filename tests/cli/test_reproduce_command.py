@@ -41,6 +41,23 @@ def test_kinds_never_seen_have_a_table_and_a_part_of_the_page(tmp_path, monkeypa
     assert written.count('class="asked"') == 8
 
 
+def test_a_bar_is_full_once_a_run_is_scored_and_not_before():
+    from rich.console import Console
+
+    from twofold.cli._epoch_bars import RunBars, epoch_bars
+    from twofold.experiments import UNSEEN_METHODS, Run
+
+    progress = epoch_bars(Console(quiet=True), width=24)
+    bars, run = RunBars(progress), Run(UNSEEN_METHODS["twofold-unseen"], 1)
+    for epoch in range(4):
+        bars.show(run, epoch, 3, None)
+        assert not progress.tasks[0].finished
+    bars.show(run, 3, 3, 0.75)
+    (bar,) = progress.tasks
+    assert bar.finished
+    assert (bar.description, bar.fields["auroc"]) == ("Twofold, unseen, seed 1", "0.7500")
+
+
 def test_omniglot_is_not_downloaded_where_it_is(tmp_path, monkeypatch, capsys):
     opened = []
     monkeypatch.setattr("twofold.experiments.open_unseen", lambda *given: opened.append(given))

@@ -37,9 +37,15 @@ class RunBars:
         key = (run.method.name, run.seed)
         if key not in self._bars:
             title = f"{run.method.title}, seed {run.seed}"
-            self._bars[key] = self._progress.add_task(title, total=n_epochs, auroc=NOT_YET)
-        reached = NOT_YET if auroc is None else f"{auroc:.4f}"
-        self._progress.update(self._bars[key], completed=epoch, auroc=reached)
+            self._bars[key] = self._progress.add_task(title, total=None, auroc=NOT_YET)
+        is_scored = auroc is not None
+        self._progress.update(
+            self._bars[key],
+            completed=epoch,
+            # A bar that is full stops its clock, and a run may go on after its last epoch.
+            total=n_epochs if is_scored else n_epochs + 1,
+            auroc=f"{auroc:.4f}" if is_scored else NOT_YET,
+        )
 
     def stop(self, record: RunRecord) -> None:
         """Stop the clock of a run that is done."""

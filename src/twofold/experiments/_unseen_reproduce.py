@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ from twofold.experiments._unseen_methods import (
 from twofold.experiments._unseen_protocols import UnseenProtocol, find_unseen_protocol
 from twofold.experiments._unseen_run import run_unseen, unseen_configuration, warm_up_unseen
 from twofold.experiments._unseen_sets import UnseenSet, open_unseen
-from twofold.regression import Epoch
 
 
 def reproduce_unseen(
@@ -61,7 +61,8 @@ def reproduce_unseen(
     data_dir : path, optional
         Where the sets lie; by default what the variable TWOFOLD_DATA names.
     watch : callable (run, epoch, n_epochs, auroc), optional
-        Called after every epoch, without an AUROC, and with it once a run is scored.
+        Called as a run begins and after every epoch, without an AUROC, and with it once the run is
+        scored.
     """
     protocol = find_unseen_protocol(name)
     describe_commit()  # before the hours in which another may be made
@@ -71,53 +72,64 @@ def reproduce_unseen(
     place, where = Path(folder), resolve_device(device)
     data = open_unseen(protocol, data_dir)
     is_warm: set[str] = set()
-    for seed in seeds:
-        for method in selected:
-            settings = unseen_configuration(protocol, method, data.train, seed)
-            path = record_path(place, protocol.name, method.name, seed)
-            if path.exists():
-                yield read_finished(path, settings, where)
-                continue
-            if method.name not in is_warm:
-                warm_up_unseen(protocol, method, data.train, where)
-                is_warm.add(method.name)
-            checkpoint = _checkpoint(path, settings | {"device": where})
-            yield _run(protocol, method, data, seed, where, place, checkpoint, watch)
+    for seed, method in product(seeds, selected):
+        settings = unseen_configuration(protocol, method, data.train, seed)
+        path = record_path(place, protocol.name, method.name, seed)
+        if path.exists():
+            yield read_finished(path, settings, where)
+            continue
+        if method.name not in is_warm:
+            warm_up_unseen(protocol, method, data.train, where)
+            is_warm.add(method.name)
+        n_epochs = settings["parameters"].get("embedder__max_epochs", 0)
+        watched = WatchedRun(method, seed, n_epochs, watch or _nobody)
+        checkpoint = _checkpoint(path, settings | {"device": where})
+        yield _run(protocol, data, watched, where, place, checkpoint)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedRun:
+    """A method with a seed, how many epochs it trains, and who is told of them."""
+
+    method: UnseenMethod
+    seed: int
+    n_epochs: int
+    watch: Watcher
+
+    def tell(self, epoch: int, auroc: float | None = None) -> None:
+        """Say how many epochs are done, and the AUROC once it is known."""
+        self.watch(Run(self.method, self.seed), epoch, self.n_epochs, auroc)
 
 
 def _run(
     protocol: UnseenProtocol,
-    method: UnseenMethod,
     data: UnseenSet,
-    seed: int,
+    watched: WatchedRun,
     device: str,
     folder: Path,
     checkpoint: Path,
-    watch: Watcher | None,
 ) -> RunRecord:
     """Run one method, and write its record and gallery."""
-    run = Run(method, seed)
+    watched.tell(0)
     record, gallery = run_unseen(
-        protocol, method, data, seed, device, checkpoint, _on_epoch(watch, run)
+        protocol,
+        watched.method,
+        data,
+        watched.seed,
+        device,
+        checkpoint,
+        callback=lambda epoch: watched.tell(epoch.number),
     )
     if gallery is not None:
         write_gallery(folder, gallery)
     _forget_trainings(write_record(folder, record))
-    if watch is not None:
-        assert record.unseen is not None
-        n_epochs = record.configuration["parameters"].get("embedder__max_epochs", 0)
-        watch(run, n_epochs, n_epochs, best_score(record.unseen.never_seen, "auroc"))
+    assert record.unseen is not None
+    watched.tell(watched.n_epochs, best_score(record.unseen.never_seen, "auroc"))
     return record
 
 
-def _on_epoch(watch: Watcher | None, run: Run) -> Callable[[Epoch], Any] | None:
-    if watch is None:
-        return None
-
-    def tell(epoch: Epoch) -> None:
-        watch(run, epoch.number, epoch.n_epochs, None)
-
-    return tell
+def _nobody(run: Run, epoch: int, n_epochs: int, auroc: float | None) -> None:
+    """Where nobody watches, nobody is told."""
 
 
 def _checkpoint(path: Path, settings: dict[str, Any]) -> Path:
