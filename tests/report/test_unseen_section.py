@@ -102,6 +102,14 @@ def test_the_table_has_means_and_standard_errors_over_seeds_ours_first() -> None
     assert "Items: MNIST 0–4 → 5–9 300 training, 200 test." in table.measured
 
 
+def test_the_table_says_how_many_epochs_there_were() -> None:
+    short, long = ({"protocol": {"n_epochs": number}} for number in (4, 40))
+    records = [unseen("raw", 0.6, configuration=long), unseen("supcon", 0.7, configuration=long)]
+    assert "300 items, 40 epochs. Scored" in section(records).tables[0].groups[0].note
+    records.append(unseen("siamese", 0.7, configuration=short))
+    assert "300 items, 4/40 epochs. Scored" in section(records).tables[0].groups[0].note
+
+
 def test_the_best_of_each_column_is_marked_within_a_set_and_features_have_no_time() -> None:
     records = several(FIGURES) + several({"twofold-unseen": 0.7, "raw": 0.8}, data_set=DIGITS)
     (table,) = section(records).tables
@@ -148,6 +156,19 @@ def test_columns_of_one_shot_and_of_kinds_seen_stand_where_there_are_such() -> N
     ours, raw = (list(cells(table, name).values()) for name in ("twofold-auto", "raw"))
     assert [cell.text for cell in ours[3:5]] == ["0.6500", "0.8500"]
     assert [cell.text for cell in raw[3:5]] == ["–", "–"]
+
+
+def test_many_spreads_stand_below_their_figures() -> None:
+    scores = UnseenScores(
+        "a", "b", (kinds("cosine", 0.7, one_shot=0.65),), (kinds("cosine", 0.95),)
+    )
+    few, many = several(FIGURES), [unseen("raw", 0.6, seed, unseen=scores) for seed in range(2)]
+    assert not section(few).tables[0].is_crowded
+    assert section(many).tables[0].is_crowded
+    assert not any(
+        table.is_crowded for part in contents(stored_records()).sections for table in part.tables
+    )
+    assert '<section class="card crowded">' in paper_page(many)
 
 
 def test_the_sentences_say_where_twofold_is_ahead_level_and_behind() -> None:

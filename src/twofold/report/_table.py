@@ -11,6 +11,8 @@ from twofold.report._titles import method_title
 from twofold.report._wording import MISSING
 
 Verdict = Literal["better", "worse", "equal"]
+MOST_SPREADS = 4
+"""Columns with a spread beside the figure that fit a screen."""
 MARKS: dict[Verdict, str] = {"better": "▲", "worse": "▼", "equal": "="}
 
 
@@ -90,6 +92,15 @@ class Table:
     groups: tuple[RowGroup, ...]
     measured: str
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so many columns have a spread that a screen only holds it below the figures."""
+        rows = [row.cells for group in self.groups for row in group.rows]
+        return (
+            sum(any(cell.spread for cell in column) for column in zip(*rows, strict=True))
+            > MOST_SPREADS
+        )
 
 
 def best_marked(cells: Sequence[tuple[Cell, float | None]]) -> list[Cell]:

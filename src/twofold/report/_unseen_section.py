@@ -124,13 +124,21 @@ def _row_group(group: UnseenGroup, columns: Sequence[Column]) -> RowGroup:
         )
         for number, summary in enumerate(group.methods)
     )
+    return RowGroup(rows, set_title(group.data_set), _what_was_run(group))
+
+
+def _what_was_run(group: UnseenGroup) -> str:
+    """Return which kinds were trained on, how long, and which were scored."""
     record = group.records[0]
     scores, data = unseen_scores(record), record.data
-    note = (
-        f"Trained on {scores.trained_on}: {data['n_labels']:,} kinds, {data['n_train']:,} items. "
+    protocols = [run.configuration.get("protocol", {}) for run in group.records]
+    epochs = [protocol["n_epochs"] for protocol in protocols if "n_epochs" in protocol]
+    trained = f", {wording.counted(epochs)} epochs" if epochs else ""
+    return (
+        f"Trained on {scores.trained_on}: {data['n_labels']:,} kinds, {data['n_train']:,} items"
+        f"{trained}. "
         f"Scored on {scores.tested_on}: {data['n_test_labels']:,} kinds, {data['n_test']:,} items."
     )
-    return RowGroup(rows, set_title(group.data_set), note)
 
 
 def _cell(column: Column, summary: UnseenSummary) -> tuple[Cell, float | None]:
