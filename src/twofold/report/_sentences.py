@@ -128,10 +128,8 @@ def _leading_arrival(group: RunGroup) -> Arrival | None:
     return next((a for a in arrivals(group) if a.method == LEADING), None)
 
 
-def standing_sentence(
-    found: Sequence[Standing], name: str, where: str, ours: str = "Twofold"
-) -> str:
-    """Return where our method is ahead by one score, where level and where behind."""
+def standing_sentence(found: Sequence[Standing], name: str, where: str) -> str:
+    """Return where Twofold is ahead by one score, where level and where behind."""
     kinds = (
         ("ahead of every rival on", [s for s in found if s.lead > 0]),
         ("level with the best rival on", [s for s in found if s.lead == 0]),
@@ -143,7 +141,7 @@ def standing_sentence(
         if those
     ]
     place = f" on {where}" if where else ""
-    return f"By {name}{place} {ours} is {'; '.join(parts)}."
+    return f"By {name}{place} Twofold is {'; '.join(parts)}."
 
 
 def describe_standing(standing: Standing) -> str:
