@@ -69,11 +69,17 @@ def test_many_items_are_chosen_on_a_part_of_them(rng):
     assert [len(rows) for rows in given.read_by_trial[1:]] == [MOST_CHOSEN_ON, 200]
 
 
-def test_many_items_are_trained_on_a_second_time_in_part(rng, monkeypatch):
-    monkeypatch.setattr(_solving, "MOST_TRAINED_ON", 50)
-    given = Trainings(10, 30, rng)
-    given.solve(rng)
-    assert len(given.trained_on) == 50
+@pytest.mark.parametrize("n_each", [10, 100])
+def test_many_items_are_looked_at_in_part(rng, monkeypatch, n_each):
+    monkeypatch.setattr(_solving, "MOST_USED", 400)
+    given = Trainings(2000 // n_each, n_each, rng)
+    given.solve(rng, with_output=False)
+    trained, unseen = given.read_by_trial
+    of = given.classes
+    assert 200 < len(given.trained_on) + len(unseen) < 700
+    assert not np.isin(of[unseen], of[trained]).any()
+    if n_each == 10:  # of small classes some are taken whole
+        assert np.unique(of[unseen], return_counts=True)[1].min() == 10
 
 
 def test_the_output_alone_needs_no_new_items_of_kinds_seen(rng):

@@ -170,6 +170,21 @@ def known_rows(relation: LabelRelation | PairRelation) -> Rows:
     return np.flatnonzero(is_known)
 
 
+def thin_rows(relation: LabelRelation | PairRelation, most: int, rng: np.random.Generator) -> Rows:
+    """Return about `most` of the items, or all if they are fewer, in one pass over them.
+
+    Large classes are thinned; of small ones some are taken whole.
+    """
+    rows = known_rows(relation)
+    if len(rows) <= most or not isinstance(relation, LabelRelation):
+        return rows
+    share = most / len(rows)
+    if most >= FEW_OF_A_KIND * relation.n_labels or not relation.is_partition:
+        return rows[rng.random(len(rows)) < share]
+    is_taken = rng.random(relation.n_labels) < share
+    return rows[is_taken[relation.indicator.indices]]
+
+
 def sample_rows(
     relation: LabelRelation | PairRelation, rows: Rows, most: int, rng: np.random.Generator
 ) -> Rows:

