@@ -180,9 +180,9 @@ def thin_rows(relation: LabelRelation | PairRelation, most: int, rng: np.random.
         return rows
     share = most / len(rows)
     if most >= FEW_OF_A_KIND * relation.n_labels or not relation.is_partition:
-        return rows[rng.random(len(rows)) < share]
+        return np.asarray(rows[rng.random(len(rows)) < share])
     is_taken = rng.random(relation.n_labels) < share
-    return rows[is_taken[relation.indicator.indices]]
+    return np.asarray(rows[is_taken[relation.indicator.indices]])
 
 
 def sample_rows(

@@ -58,7 +58,8 @@ class DirectionTask(LikelihoodTask):
     """−log p of each item's own target among some, smoothed, averaged over items.
 
     p = softmax(o·t_k / √dim) over the targets of the batch's items, 1,024 at most, and of
-    `N_RIVALS` others; over all targets if they are no more. The network ends in a `TargetDirection`.
+    `N_RIVALS` others; over all targets if they are no more than that. The network ends in a
+    `TargetDirection`.
 
     Parameters
     ----------
