@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from twofold._core.keys import check_keys
 from twofold.datasets._columns import Columns, as_row_numbers, read_columns
 
 NEEDED = ("left", "right", "similar")
@@ -87,8 +88,11 @@ def _numbered(
 
     ids = [columns.ids("left"), columns.ids("right")]
     if keys is not None:
-        called = np.asarray(keys)
-        *ids, known = as_row_numbers(*ids, pa.array(called.tolist()))
+        called = check_keys("keys", keys)
+        if not called.size:
+            raise ValueError("keys is empty: there is no item that a pair could be about.")
+        bare = [key.strip() if isinstance(key, str) else key for key in called.tolist()]
+        *ids, known = as_row_numbers(*ids, pa.array(check_keys("keys", bare).tolist()))
         left, right = (
             _looked_up(columns, name, column, known)
             for name, column in zip(("left", "right"), ids, strict=True)

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from twofold._core.checks import refuse_masked
 from twofold._core.classes import is_matrix, is_unknown
+from twofold._core.sparse_checks import check_sparse
 
 
 def encode_classes(**labels: Any) -> list[NDArray[np.int64]]:
@@ -47,7 +49,7 @@ def encode_known_classes(name: str, labels: Any) -> NDArray[np.int64]:
 
 def encode_indicator(name: str, labels: Any) -> sparse.csr_array:
     """Return a dense or sparse 0/1 matrix as a sparse one of float32."""
-    array = labels if sparse.issparse(labels) else _as_array(name, labels)
+    array = check_sparse(name, labels) if sparse.issparse(labels) else _as_array(name, labels)
     if array.ndim != 2:
         raise ValueError(
             f"{name} must be a 0/1 matrix of shape (n_items, n_labels), got shape {array.shape}. "
@@ -119,6 +121,7 @@ def _as_array(name: str, labels: Any) -> NDArray[Any]:
         f"{name} has items with several labels each: pass a 0/1 matrix, for instance "
         "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(labels)."
     )
+    refuse_masked(name, labels)
     try:
         array = np.asarray(labels)
     except ValueError:

@@ -11,17 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twofold._core.checks import (
+    as_array,
     check_count,
     check_equal_lengths,
-    check_item_ids,
     check_n_items,
     check_pairs,
-    frozen_view,
+    own_item_ids,
+    refuse_masked,
 )
+from twofold._core.frozen import freeze, frozen_copy
 from twofold._core.random import RandomState, as_generator
 from twofold._core.warnings import RelationWarning, warn_user
 from twofold.relations._holding_out import n_held_out
-from twofold.relations._renumbering import renumbering
+from twofold.relations._renumbering import renumbering, taken_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -58,8 +60,8 @@ class PairRelation:
 
     def __post_init__(self) -> None:
         n_items = check_n_items(self.n_items)
-        left = check_item_ids("left", self.left, n_items)
-        right = check_item_ids("right", self.right, n_items)
+        left = own_item_ids("left", self.left, n_items)
+        right = own_item_ids("right", self.right, n_items)
         similar = _check_similar(self.similar)
         weight = None if self.weight is None else _check_weight(self.weight)
         if weight is None:
@@ -72,11 +74,11 @@ class PairRelation:
             )
         _refuse_self_pairs(left, right)
         _warn_of_contradictions(left, right, similar, n_items)
-        object.__setattr__(self, "left", frozen_view(left))
-        object.__setattr__(self, "right", frozen_view(right))
-        object.__setattr__(self, "similar", frozen_view(similar))
+        object.__setattr__(self, "left", left)
+        object.__setattr__(self, "right", right)
+        object.__setattr__(self, "similar", similar)
         object.__setattr__(self, "n_items", n_items)
-        object.__setattr__(self, "weight", None if weight is None else frozen_view(weight))
+        object.__setattr__(self, "weight", weight)
 
     @classmethod
     def from_pairs(
@@ -90,6 +92,7 @@ class PairRelation:
 
         `n_items` is one more than the largest id if it is not given; `similar` may be booleans.
         """
+        refuse_masked("pairs", pairs)
         try:
             table = np.asarray(pairs)
         except ValueError:
@@ -138,7 +141,7 @@ class PairRelation:
         rows : array_like of int or of bool
             Rows of the statements, or a mask over all of them.
         """
-        return self._rows(np.asarray(rows), np.arange(self.n_items), self.n_items)
+        return self._rows(taken_rows("rows", rows, self.n_pairs), None, self.n_items)
 
     def merge(self, other: PairRelation) -> PairRelation:
         """Return the statements of both; the larger number of items counts."""
@@ -158,7 +161,7 @@ class PairRelation:
     def over(self, n_items: int) -> PairRelation:
         """Return the same statements over more items."""
         n_items = check_count("n_items", n_items, minimum=self.n_items)
-        return self._rows(np.ones(self.n_pairs, dtype=bool), np.arange(n_items), n_items)
+        return self._rows(slice(None), None, n_items)
 
     def without(self, pairs: ArrayLike) -> PairRelation:
         """Take statements back: all about these pairs, whichever item comes first.
@@ -181,7 +184,7 @@ class PairRelation:
         remain = ~np.isin(stated, withdrawn)
         if not remain.any():
             raise ValueError("These are all the statements there are: nothing would remain.")
-        return self._rows(remain, np.arange(self.n_items), self.n_items)
+        return self._rows(remain, None, self.n_items)
 
     def balanced(self) -> PairRelation:
         """Return the same statements, weighted so that the two kinds count alike in all.
@@ -238,18 +241,21 @@ class PairRelation:
         return self.take_pairs(~out), self.take_pairs(out)
 
     def _rows(
-        self, rows: NDArray[Any], new_number: NDArray[np.int64], n_items: int
+        self, rows: NDArray[Any] | slice, new_number: NDArray[np.int64] | None, n_items: int
     ) -> PairRelation:
-        """Return some statements, their items renumbered."""
+        """Return some statements, their items renumbered if new numbers are given."""
+        left, right = self.left[rows], self.right[rows]
+        if new_number is not None:
+            left, right = new_number[left], new_number[right]
         with warnings.catch_warnings():
             # Its contradictions were said when this relation was made.
             warnings.simplefilter("ignore", RelationWarning)
             return PairRelation(
-                new_number[self.left[rows]],
-                new_number[self.right[rows]],
-                self.similar[rows],
+                freeze(left),
+                freeze(right),
+                freeze(self.similar[rows]),
                 n_items,
-                None if self.weight is None else self.weight[rows],
+                None if self.weight is None else freeze(self.weight[rows]),
             )
 
     def __len__(self) -> int:
@@ -268,38 +274,46 @@ class PairRelation:
 
 
 def _check_similar(values: Any) -> NDArray[np.float32]:
-    similar = _check_numbers("similar", values)
-    wrong = np.flatnonzero(~((similar >= 0) & (similar <= 1)))
-    if wrong.size:
+    similar = _own_numbers("similar", values)
+    # NaN fails both comparisons, and passes through min and max.
+    if similar.size and not (similar.min() >= 0 and similar.max() <= 1):
+        wrong = np.flatnonzero(~((similar >= 0) & (similar <= 1)))
         value = similar[wrong[0]]
         hint = " For {+1, -1} pass (y + 1) / 2." if value == -1 else ""
         raise ValueError(
             f"similar must be 1 for alike, 0 for not alike, or a grade in between; {wrong.size} "
             f"value(s) are not in [0, 1], first at row {wrong[0]} ({value:g}).{hint}"
         )
-    return similar.astype(np.float32, copy=False)
+    return _as_float32(similar)
 
 
 def _check_weight(values: Any) -> NDArray[np.float32]:
-    weight = _check_numbers("weight", values)
-    wrong = np.flatnonzero(~((weight >= 0) & (weight <= np.finfo(np.float32).max)))
-    if wrong.size:
+    weight = _own_numbers("weight", values)
+    largest = np.finfo(np.float32).max
+    if weight.size and not (weight.min() >= 0 and weight.max() <= largest):
+        wrong = np.flatnonzero(~((weight >= 0) & (weight <= largest)))
         raise ValueError(
             f"weight must be finite and not negative; {wrong.size} value(s) are not, first at row "
             f"{wrong[0]} ({weight[wrong[0]]:g})."
         )
-    if weight.size and not weight.any():
+    rounded = _as_float32(weight)
+    if weight.size and not rounded.any():
         raise ValueError("weight is 0 for every pair, so that nothing is stated.")
-    return weight.astype(np.float32, copy=False)
+    return rounded
 
 
-def _check_numbers(name: str, values: Any) -> NDArray[Any]:
-    array = np.asarray(values)
+def _own_numbers(name: str, values: Any) -> NDArray[Any]:
+    """Return numbers as a read-only copy, which is what is checked."""
+    array = as_array(name, values)
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got shape {array.shape}.")
     if array.size and array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold numbers, got {array.dtype} (first: {array[0]!r}).")
-    return array
+    return frozen_copy(array)
+
+
+def _as_float32(array: NDArray[Any]) -> NDArray[np.float32]:
+    return array if array.dtype == np.float32 else freeze(array.astype(np.float32))
 
 
 def _refuse_self_pairs(left: NDArray[np.int64], right: NDArray[np.int64]) -> None:
