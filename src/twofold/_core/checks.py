@@ -17,6 +17,8 @@ from twofold._core.frozen import freeze, frozen_copy
 
 MAX_ITEMS = 2**31 - 1
 """Solvers address items with 32-bit integers."""
+LARGEST_WEIGHT = 1e30
+"""Of a statement: many times it is still a number in float32."""
 
 
 def as_array(name: str, values: Any) -> NDArray[Any]:
@@ -72,6 +74,12 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
     if value not in choices:
         allowed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {allowed}, got {value!r}.")
+
+
+def check_callable(name: str, value: Any) -> None:
+    """Refuse a `value` that is neither None nor can be called."""
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} must be callable or None, got {value!r}.")
 
 
 def check_n_items(value: Any) -> int:

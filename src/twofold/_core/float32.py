@@ -33,7 +33,7 @@ def refuse_beyond_float32(name: str, array: Any) -> None:
         return
     # Two passes that make no array, and NaN shows in both.
     lowest, highest = float(values.min()), float(values.max())
-    if not (-LARGEST <= lowest and highest <= LARGEST):
+    if not (lowest >= -LARGEST and highest <= LARGEST):
         _refuse_large(name, array)
     if values.dtype.itemsize > 4 or max(-lowest, highest) < SMALLEST:
         _refuse_vanishing(name, array)

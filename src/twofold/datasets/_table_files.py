@@ -5,19 +5,18 @@ Whatever is wrong with a file is one sentence with its name and line.
 
 from __future__ import annotations
 
-import codecs
 import csv
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from twofold._core.limits import refuse_bomb
+from twofold._core.text_files import refuse_not_utf8
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
 TABLE_SUFFIXES = (*DELIMITERS, *PARQUET)
 LARGEST_BLOCK = 2**30
-CHUNK_BYTES = 2**20
 MOST_COLUMNS = 2**16
 """Of a text: Arrow needs some kilobytes for each, however few rows there are."""
 NUMBER_BYTES = 8
@@ -35,7 +34,7 @@ def read_table(file: Path, text: Collection[str]) -> Any:
     """
     is_parquet = file.suffix.lower() in PARQUET
     if not is_parquet:
-        _refuse_not_utf8(file)
+        refuse_not_utf8(file)
     try:
         table = _read_parquet(file) if is_parquet else _read_text(file, text)
         # Arrow trusts the offsets and the UTF-8 of a file; a column is one array from here on.
@@ -132,27 +131,6 @@ def _refuse_repeated(file: Path, names: list[str]) -> None:
                 "all but one."
             )
         seen.add(name)
-
-
-def _refuse_not_utf8(file: Path) -> None:
-    """Refuse a text in another encoding, or with bytes that are in none."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    line = 1
-    with file.open("rb") as opened:
-        while True:
-            chunk = opened.read(CHUNK_BYTES)
-            try:
-                decoder.decode(chunk, final=not chunk)
-            except UnicodeDecodeError as error:
-                line += error.object[: error.start].count(b"\n")
-                raise ValueError(
-                    f"{file} is not UTF-8, first at line {line} (byte 0x"
-                    f"{error.object[error.start]:02x}): save it as UTF-8. From Excel that is "
-                    '"CSV UTF-8"; on a command line `iconv -f latin1 -t utf8`.'
-                ) from None
-            if not chunk:
-                return
-            line += chunk.count(b"\n")
 
 
 def _rows(file: Path) -> Iterator[tuple[int, list[str]]]:

@@ -49,7 +49,7 @@ def encode_known_classes(name: str, labels: Any) -> NDArray[np.int64]:
 
 def encode_indicator(name: str, labels: Any) -> sparse.csr_array:
     """Return a dense or sparse 0/1 matrix as a sparse one of float32."""
-    array = check_sparse(name, labels) if sparse.issparse(labels) else _as_array(name, labels)
+    array = labels if sparse.issparse(labels) else _as_array(name, labels)
     if array.ndim != 2:
         raise ValueError(
             f"{name} must be a 0/1 matrix of shape (n_items, n_labels), got shape {array.shape}. "
@@ -57,6 +57,8 @@ def encode_indicator(name: str, labels: Any) -> sparse.csr_array:
         )
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be a matrix of 0 and 1, got {array.dtype}.")
+    if sparse.issparse(array):
+        array = check_sparse(name, array)
     matrix = sparse.csr_array(array, copy=True)
     matrix.sum_duplicates()
     if matrix.shape[1] == 0:

@@ -19,6 +19,7 @@ from PIL import Image
 from sklearn.neighbors import NearestNeighbors
 
 from twofold._core.files import write_text
+from twofold._core.text_files import read_json
 from twofold.experiments._examples import Examples
 from twofold.experiments._paper import N_NEIGHBOURS
 from twofold.experiments._progress import Evaluation
@@ -115,7 +116,7 @@ def write_gallery(folder: Path, gallery: Gallery) -> Path:
 def read_gallery(path: Path) -> Gallery:
     """Read a gallery, or say what is wrong with the file."""
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content: dict[str, Any] = read_json(path)
         if content.get("format") != FORMAT or content.get("format_version") != FORMAT_VERSION:
             raise ValueError(f"it does not say {FORMAT!r}, version {FORMAT_VERSION}")
         items = tuple(
@@ -128,7 +129,8 @@ def read_gallery(path: Path) -> Gallery:
         )
         return Gallery(content["set"], content["method"], content["seed"], items)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is no gallery that can be read ({error}): remove it.") from error
+        reason = str(error).removeprefix(f"{path} ").rstrip(".")
+        raise ValueError(f"{path} is no gallery that can be read ({reason}): remove it.") from error
 
 
 def gallery_path(folder: Path, data_set: str, method: str, seed: int) -> Path:

@@ -52,8 +52,10 @@ def labels_as_relation(learner_name: str, X: Any, y: Any, grade: str) -> LabelRe
             "or a 0/1 indicator matrix), or relation=."
         )
     refuse_masked("y", y)
+    if sparse.issparse(y):
+        y = check_sparse("y", y).tocsr()
     try:
-        labels: Any = check_sparse("y", y).tocsr() if sparse.issparse(y) else np.asarray(y)
+        labels: Any = y if sparse.issparse(y) else np.asarray(y)
     except ValueError:
         raise ValueError(
             "y has rows of different lengths. For several labels an item pass a 0/1 matrix: "

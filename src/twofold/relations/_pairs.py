@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twofold._core.checks import (
+    LARGEST_WEIGHT,
     as_array,
     check_count,
     check_equal_lengths,
@@ -24,6 +25,9 @@ from twofold._core.random import RandomState, as_generator
 from twofold._core.warnings import RelationWarning, warn_user
 from twofold.relations._holding_out import n_held_out
 from twofold.relations._renumbering import renumbering, taken_rows
+
+SMALLEST_WEIGHT = 1 / LARGEST_WEIGHT
+"""Of the largest one: what lies beyond either is lost in float32, summed over the statements."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -198,6 +202,7 @@ class PairRelation:
             return self
         half = weight.sum() / 2
         weight *= self.similar * (half / alike) + (1 - self.similar) * (half / unalike)
+        weight *= min(1.0, LARGEST_WEIGHT / weight.max())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RelationWarning)
             return PairRelation(
@@ -289,17 +294,21 @@ def _check_similar(values: Any) -> NDArray[np.float32]:
 
 def _check_weight(values: Any) -> NDArray[np.float32]:
     weight = _own_numbers("weight", values)
-    largest = np.finfo(np.float32).max
-    if weight.size and not (weight.min() >= 0 and weight.max() <= largest):
-        wrong = np.flatnonzero(~((weight >= 0) & (weight <= largest)))
+    if weight.size and not (weight.min() >= 0 and weight.max() <= LARGEST_WEIGHT):
+        wrong = np.flatnonzero(~((weight >= 0) & (weight <= LARGEST_WEIGHT)))
         raise ValueError(
-            f"weight must be finite and not negative; {wrong.size} value(s) are not, first at row "
-            f"{wrong[0]} ({weight[wrong[0]]:g})."
+            f"weight must be finite, not negative and at most {LARGEST_WEIGHT:g}; {wrong.size} "
+            f"value(s) are not, first at row {wrong[0]} ({weight[wrong[0]]:g}). Only proportions "
+            "count: divide all of them by the largest."
         )
-    rounded = _as_float32(weight)
-    if weight.size and not rounded.any():
+    if weight.size and 0 < weight.max() < SMALLEST_WEIGHT:
+        raise ValueError(
+            f"weight must not be below {SMALLEST_WEIGHT:g} everywhere, got at most "
+            f"{weight.max():g}. Only proportions count: divide all of them by the largest."
+        )
+    if weight.size and not weight.any():
         raise ValueError("weight is 0 for every pair, so that nothing is stated.")
-    return rounded
+    return _as_float32(weight)
 
 
 def _own_numbers(name: str, values: Any) -> NDArray[Any]:
@@ -362,6 +371,15 @@ def _warn_of_contradictions(
             f"{left[row]} and {right[row]} (row {row}). Both statements are kept.",
             RelationWarning,
         )
+
+
+def check_pair_relation(relation: Any) -> None:
+    """Refuse what is no PairRelation where statements about pairs are needed."""
+    if not isinstance(relation, PairRelation):
+        hint = ""
+        if type(relation).__name__ == "LabelRelation":
+            hint = " Its sample_pairs() draws some of the pairs that labels state."
+        raise TypeError(f"relation must be a PairRelation, got {type(relation).__name__}.{hint}")
 
 
 def _weight_or_ones(relation: PairRelation) -> NDArray[np.float32]:

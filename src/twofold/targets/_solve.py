@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from twofold._core.checks import check_choice, check_count, check_number
 from twofold._core.devices import resolve_device
+from twofold._core.limits import refuse_beyond_memory
 from twofold._core.random import RandomState, as_generator
 from twofold.relations import LabelRelation, PairRelation, TripletRelation
 from twofold.targets._adam import Budget, Callback, minimise
@@ -19,6 +20,8 @@ from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletL
 from twofold.targets._solution import TargetSolution
 from twofold.targets._spread import solve_by_spreading, why_not_spread
 
+N_TABLES = 6
+"""Tables of as many numbers as the targets have that a solution holds at a time."""
 Loss = Literal["contrastive", "dot"]
 Method = Literal["auto", "adam", "exact", "spread"]
 Relation = PairRelation | LabelRelation | TripletRelation
@@ -119,6 +122,9 @@ def solve_targets(
     rng = as_generator(random_state)
     if isinstance(relation, LabelRelation):
         chosen = _resolve_method(relation, resolved, dim, method, is_free)
+        if chosen != "adam":
+            n_targets = relation.n_occurring if relation.is_partition else relation.n_items
+            _refuse_too_large(n_targets, dim)
         if chosen == "exact":
             return solve_exactly(relation, resolved, dim, began)
         if chosen == "spread":
@@ -126,11 +132,20 @@ def solve_targets(
             return solve_by_spreading(relation, resolved, dim, rng, began)
     elif method in ("exact", "spread"):
         _refuse(method, "only a LabelRelation knows every pair")
+    _refuse_too_large(relation.n_items, dim)
     device = resolve_device(device)
     if isinstance(relation, LabelRelation):
         relation = relation.sample_pairs(random_state=rng)
     objective = Objective(relation, resolved, drawn_to, prior_weight)
     return minimise(objective, dim, first, device, rng, budget, began)
+
+
+def _refuse_too_large(n_targets: int, dim: int) -> None:
+    refuse_beyond_memory(
+        f"Targets of {n_targets} items in {dim} dimensions",
+        N_TABLES * 4 * n_targets * dim,
+        "Lower n_components, or number only the items that are in some statement.",
+    )
 
 
 def _resolved_loss(relation: Relation, loss: Loss, margin: float) -> PairLoss | TripletLoss:
