@@ -68,9 +68,7 @@ def _other_format(kind: str, arrays: Arrays, shape: tuple[int, ...]) -> Any:
         matrix.coords, matrix.data = (arrays["row"], arrays["col"]), data
         return matrix
     if kind == "csc":
-        return checked_csr(
-            "The matrix", data, arrays["indices"], arrays["indptr"], shape[::-1]
-        ).T
+        return checked_csr("The matrix", data, arrays["indices"], arrays["indptr"], shape[::-1]).T
     if kind == "bsr":
         return sparse.bsr_array((data, arrays["indices"], arrays["indptr"]), shape=shape)
     if kind == "dia":

@@ -108,7 +108,6 @@ class Columns:
             )
         return numbers
 
-
     def _column(self, name: str) -> Any:
         """Return a column as one array of values."""
         import pyarrow as pa

@@ -71,9 +71,7 @@ def pair_similarity(
         some = slice(first, first + size)
         a, b = table[left[some]], table[right[some]]
         values = (
-            -np.linalg.norm(a - b, axis=1)
-            if metric == "euclidean"
-            else np.einsum("ij,ij->i", a, b)
+            -np.linalg.norm(a - b, axis=1) if metric == "euclidean" else np.einsum("ij,ij->i", a, b)
         )
         similarity[some] = values.clip(-LARGEST, LARGEST)
     return similarity.clip(-1, 1) if metric == "cosine" else similarity
