@@ -33,11 +33,10 @@ def as_array(name: str, values: Any) -> NDArray[Any]:
 def refuse_masked(name: str, values: Any) -> None:
     """Refuse a masked array in which a value is masked: as a plain array it would count."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        n_masked = int(np.ma.count_masked(values))
-        first = np.argwhere(np.ma.getmaskarray(values))[0]
+        masked = np.argwhere(np.ma.getmaskarray(values))
         raise ValueError(
-            f"{name} has {n_masked} masked value(s), first at row {first[0]}: drop these rows, or "
-            "fill them with values.filled(...)."
+            f"{name} has {len(masked)} masked value(s), first at row {masked[0][0]}: drop these "
+            "rows, or fill them with values.filled(...)."
         )
 
 

@@ -71,7 +71,7 @@ def _largest_by_column(array: Any) -> NDArray[Any]:
     if sparse.issparse(array):
         return np.asarray(abs(array).max(axis=0).toarray()).ravel()
     table = array.reshape(len(array), -1)
-    return np.maximum(table.max(axis=0), -table.min(axis=0))
+    return np.asarray(np.maximum(table.max(axis=0), -table.min(axis=0)))
 
 
 def _row(array: Any, place: int) -> int:

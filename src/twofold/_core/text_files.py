@@ -48,14 +48,18 @@ def read_json(path: Path, way_out: str = "get it again") -> Any:
             f"{path} has {path.stat().st_size:,} bytes, and {LARGEST_JSON:,} are the most that "
             "are read: it is none of ours."
         )
-    text = read_utf8(path)
+    return parse_json(read_utf8(path), str(path), way_out)
+
+
+def parse_json(text: str, name: str, way_out: str) -> Any:
+    """Return what a JSON text holds; `name` is what it is called where it is wrong."""
     try:
         return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite_float)
     except RecursionError:
-        raise ValueError(f"{path} cannot be read (nested too deeply): {way_out}.") from None
+        raise ValueError(f"{name} cannot be read (nested too deeply): {way_out}.") from None
     except ValueError as error:
         reason = str(error).rstrip(".")
-        raise ValueError(f"{path} cannot be read ({reason}): {way_out}.") from error
+        raise ValueError(f"{name} cannot be read ({reason}): {way_out}.") from error
 
 
 def _refuse_encoding(path: Path, error: UnicodeDecodeError, line: int) -> NoReturn:

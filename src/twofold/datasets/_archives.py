@@ -10,7 +10,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO
 
 from twofold._core.limits import refuse_bomb, unpacked_limit
 
@@ -70,7 +69,7 @@ def zipped_files(archive: Path, max_bytes: int) -> Iterator[tuple[PurePosixPath,
 
 
 @contextmanager
-def open_gzip(path: Path) -> Iterator[IO[bytes]]:
+def open_gzip(path: Path) -> Iterator[gzip.GzipFile]:
     """Open a file that is packed by gzip, to be read no further than `read_at_most` does."""
     try:
         with gzip.open(path, "rb") as file:
@@ -79,7 +78,7 @@ def open_gzip(path: Path) -> Iterator[IO[bytes]]:
         raise _unreadable(path, error) from error
 
 
-def read_at_most(path: Path, file: IO[bytes]) -> bytes:
+def read_at_most(path: Path, file: gzip.GzipFile) -> bytes:
     """Return all of a packed file; refuse it as soon as it is more than it may be."""
     limit = unpacked_limit(path)
     content = file.read(limit + 1)

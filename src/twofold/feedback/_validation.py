@@ -66,7 +66,8 @@ class ValidationTrace:
         """Return the AUROC of each round, or of triplets the share in order; mean over folds."""
         part = 0 if half is None else 1 + half
         n_rounds = min(map(len, self._means))
-        return np.mean([[means[part] for means in fold[:n_rounds]] for fold in self._means], axis=0)
+        of_part = [[means[part] for means in fold[:n_rounds]] for fold in self._means]
+        return np.asarray(np.mean(of_part, axis=0))
 
 
 def ranks_of(statements: Statements, similarity: Similarity) -> Ranks:

@@ -72,7 +72,7 @@ def preprocessed(preprocessor: Any, pairs: NDArray[Any]) -> NDArray[Any]:
         return rows
     items = as_array("preprocessor", preprocessor)
     check_pairs("pairs", pairs, len(items))
-    return items[pairs.ravel()]
+    return np.asarray(items[pairs.ravel()])
 
 
 def sound_features(X: Any) -> Any:

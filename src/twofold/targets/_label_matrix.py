@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ BLOCK_BYTES = 2**26
 SPARSE_SHARE = 1 / 64
 """A relation with at most this share of its entries is kept sparse: an entry then costs some forty
 times as much, and there are few."""
-Block = NDArray[np.float32] | sparse.csr_array
+Block = Any
+"""An ndarray or csr_array of float32."""
 
 
 class LabelMatrix:
@@ -87,7 +88,8 @@ class LabelMatrix:
     def toarray(self) -> NDArray[np.float64]:
         """Return the whole matrix, for small ones."""
         blocks = [one.toarray() if sparse.issparse(one) else one for one in self._blocks()]
-        return self._roots * np.concatenate(blocks).astype(np.float64) * self._roots.T
+        whole: NDArray[np.float64] = np.concatenate(blocks).astype(np.float64)
+        return self._roots * whole * self._roots.T
 
     @property
     def _n_bytes(self) -> float:

@@ -86,7 +86,7 @@ def _sampled(
     if labelled.size > N_SAMPLED:
         drawn = rng.choice(labelled, N_SAMPLED, replace=False)
     landmarks, counts = np.unique(patterns.of_item[drawn], return_counts=True)
-    return landmarks, counts * (labelled.size / drawn.size)
+    return landmarks, counts.astype(np.float64) * (labelled.size / drawn.size)
 
 
 def _estimated_loss(

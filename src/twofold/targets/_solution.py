@@ -71,8 +71,8 @@ class TargetSolution:
         one for every item.
     loss : float
         Mean loss at `points`, the prior's part included: over the statements; for
-        ``method="exact"`` over all pairs of known items; for "nystrom" and "spread" over a sample of
-        them.
+        ``method="exact"`` over all pairs of known items; for "nystrom" and "spread" over a
+        sample of them.
     history : ndarray of float64, shape (n_epochs + 1,)
         The loss at the start and after each epoch.
     n_epochs : int

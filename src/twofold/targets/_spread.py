@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import dct
 
-from twofold._core.frozen import freeze
 from twofold._core.checks import check_count
+from twofold._core.frozen import freeze
 from twofold.relations import LabelRelation
 from twofold.targets._exact import occurring_classes
 from twofold.targets._losses import PairLoss
