@@ -116,6 +116,8 @@ class Checkpoint:
         tensors, notes = _read(self.path)
         try:
             return self._restored(trainer, tensors, notes)
+        except OtherTrainingError:
+            raise
         except _DAMAGE as error:
             raise _unreadable(self.path, error) from error
 
@@ -228,8 +230,8 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     except (SafetensorError, KeyError, ValueError, TypeError, OSError) as error:
         raise _unreadable(path, error) from error
     for name, tensor in tensors.items():
-        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
-            raise _unreadable(path, ValueError(f"{name} is not finite"))
+        if tensor.is_floating_point() and torch.isnan(tensor).any():  # limits may be infinite
+            raise _unreadable(path, ValueError(f"{name} holds NaN"))
     return tensors, notes
 
 
@@ -238,8 +240,6 @@ _DAMAGE = (KeyError, TypeError, ValueError, RuntimeError, AttributeError, Overfl
 
 
 def _unreadable(path: Path, error: Exception) -> ValueError:
-    if isinstance(error, OtherTrainingError):
-        return error
     said = f"no {error}" if isinstance(error, KeyError) else str(error).strip()
     reason = (said or type(error).__name__).splitlines()[0].rstrip(".:")
     return ValueError(
