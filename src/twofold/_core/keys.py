@@ -36,10 +36,10 @@ def _of_one_kind(name: str, called: NDArray[Any]) -> NDArray[Any]:
             raise ValueError(f"{name} must be at most {largest}, got {called.max()}: pass text.")
         return called.astype(np.int64)
     texts = called.astype(object)
-    other = next((key for key in texts if not isinstance(key, str)), None)
-    if other is not None:
-        raise TypeError(
-            f"{name} must be whole numbers, or all of them text, got {other!r} "
-            f"({type(other).__name__})."
-        )
+    for key in texts:
+        if not isinstance(key, str):
+            raise TypeError(
+                f"{name} must be whole numbers, or all of them text, got {key!r} "
+                f"({type(key).__name__})."
+            )
     return texts

@@ -45,7 +45,18 @@ def memory_bytes() -> int:
         own = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # no such question on this system
         own = 2**40
+    own = min(own, _process_limit())
     try:
         return min(own, int(CGROUP_LIMIT.read_text()))
     except (OSError, ValueError):  # no limit, or none that can be read
         return own
+
+
+def _process_limit() -> int:
+    """Return what `ulimit -v` says."""
+    try:
+        import resource
+    except ImportError:  # no such limits on this system
+        return 2**62
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return 2**62 if limit == resource.RLIM_INFINITY else limit

@@ -7,6 +7,7 @@ packed one is unpacked beyond the limit for its size.
 from __future__ import annotations
 
 import math
+import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,8 +19,9 @@ from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twofold._core.limits import refuse_beyond_memory, refuse_bomb
-from twofold._core.sparse_checks import check_sparse, checked_csr
+from twofold._core.limits import refuse_bomb
+from twofold._core.reasons import reason_of
+from twofold._core.sparse_checks import check_sides, check_sparse, checked_csr
 
 Arrays = dict[str, NDArray[Any]]
 SPARSE_FORMAT = "format"
@@ -52,9 +54,7 @@ def as_sparse(path: Path, arrays: Arrays) -> sparse.csr_array:
     with _named(path):
         kind = arrays[SPARSE_FORMAT].item()
         kind = kind.decode("ascii") if isinstance(kind, bytes) else str(kind)
-        shape = tuple(int(size) for size in arrays["shape"])
-        # Rows cost memory even where they are empty.
-        refuse_beyond_memory(f"{shape[0]} rows", 16 * max(shape), "Leave out the empty ones.")
+        shape = check_sides(f"The matrix in {path}", arrays["shape"])
         name = f"The matrix in {path}"
         if kind == "csr":
             return checked_csr(name, arrays["data"], arrays["indices"], arrays["indptr"], shape)
@@ -93,9 +93,7 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def _unreadable(path: Path, error: Exception) -> ValueError:
-    said = str(error).strip() or type(error).__name__
-    reason = said.splitlines()[0].rstrip(".:")
-    return ValueError(f"{path} cannot be read ({reason}): get it again.")
+    return ValueError(f"{path} cannot be read ({reason_of(error)}): get it again.")
 
 
 def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
@@ -138,4 +136,9 @@ def _compare_sizes(dtype: np.dtype[Any], shape: tuple[int, ...], n_there: int) -
 
 
 def _shaped(values: NDArray[Any], shape: tuple[int, ...], is_fortran: bool) -> NDArray[Any]:
+    if values.dtype.kind == "U" and values.size:
+        # Python ends in an error of its own over characters that Unicode does not have.
+        codes = values.view(values.dtype.str.replace("U", "u")[0] + "u4")
+        if codes.max() > sys.maxunicode:
+            raise ValueError(f"it holds the character {codes.max():#x}, which there is not")
     return values.reshape(shape, order="F" if is_fortran else "C")

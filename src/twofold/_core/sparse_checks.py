@@ -12,6 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from twofold._core.limits import refuse_beyond_memory
+
+MOST_COLUMNS = 2**27
+"""Of a file: one row of so many features takes half a gigabyte when it is compared."""
+ROW_BYTES = 48
+"""Of memory for a row, even one without an entry."""
 _WAY_OUT = "Make it again with scipy.sparse, from its rows, columns and values."
 
 
@@ -31,10 +37,22 @@ def check_sparse(name: str, matrix: Any) -> Any:
     return matrix
 
 
+def check_sides(name: str, shape: Any) -> tuple[int, int]:
+    """Return numbers of rows and columns from a file, if they are no more than memory can have."""
+    if len(shape) != 2 or any(isinstance(size, float) for size in shape) or min(shape) < 0:
+        _refuse(name, f"its shape is {tuple(shape)}")
+    n_rows, n_columns = (int(size) for size in shape)
+    if n_columns > MOST_COLUMNS:
+        _refuse(name, f"it has {n_columns:,} columns, and {MOST_COLUMNS:,} are the most")
+    refuse_beyond_memory(
+        f"{name}: its {n_rows} rows", ROW_BYTES * n_rows, "Leave out the empty ones."
+    )
+    return n_rows, n_columns
+
+
 def checked_csr(name: str, values: Any, indices: Any, indptr: Any, shape: Any) -> sparse.csr_array:
     """Return the CSR matrix of three arrays and a shape that were read from a file."""
-    if len(shape) != 2 or min(shape) < 0:
-        _refuse(name, f"its shape is {tuple(shape)}")
+    shape = check_sides(name, shape)
     arrays = (values, indices, indptr)
     if any(array.ndim != 1 for array in arrays):
         _refuse(name, f"its arrays have shapes {', '.join(str(array.shape) for array in arrays)}")

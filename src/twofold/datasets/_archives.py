@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from twofold._core.limits import refuse_bomb, unpacked_limit
+from twofold._core.reasons import reason_of
 
 OFFICIAL = "Put the official file there."
 CHUNK_BYTES = 1 << 20
@@ -87,8 +88,7 @@ def read_at_most(path: Path, file: gzip.GzipFile) -> bytes:
 
 
 def _unreadable(archive: Path, error: Exception) -> ValueError:
-    reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")
-    return ValueError(f"{archive} cannot be read ({reason}): get it again.")
+    return ValueError(f"{archive} cannot be read ({reason_of(error)}): get it again.")
 
 
 def _read_to_the_end(members: tarfile.TarFile) -> None:

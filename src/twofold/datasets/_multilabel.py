@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from twofold._core.checks import check_choice
 from twofold._core.float32 import as_float32
 from twofold._core.numpy_files import read_npz
+from twofold._core.reasons import reason_of
 from twofold._core.sparse_checks import checked_csr
 from twofold.datasets._data_folder import data_folder
 from twofold.datasets._places import place_of
@@ -52,11 +53,11 @@ def load_multilabel(name: str, data_dir: str | os.PathLike[str] | None = None) -
     stored = read_npz(path)
     try:
         features = checked_csr(
-            f"The features in {path}",
+            "X",
             stored["X_data"],
             stored["X_indices"],
             stored["X_indptr"],
-            tuple(int(size) for size in stored["X_shape"]),
+            stored["X_shape"],
         )
         n_train, labels = int(stored["n_train"]), _unpacked(stored, features.shape[0])
         if not 0 < n_train < features.shape[0]:
@@ -64,7 +65,7 @@ def load_multilabel(name: str, data_dir: str | os.PathLike[str] | None = None) -
         names = tuple(str(label) for label in stored["label_names"])
         return MultilabelSet(as_float32(str(path), features), labels, n_train, names)
     except (KeyError, ValueError, TypeError) as error:
-        raise ValueError(f"{path} cannot be read ({error}): get it again.") from error
+        raise ValueError(f"{path} cannot be read ({reason_of(error)}): get it again.") from error
 
 
 def _unpacked(stored: Mapping[str, NDArray[Any]], n_items: int) -> NDArray[np.uint8]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from twofold._core.limits import refuse_bomb
+from twofold._core.reasons import reason_of
 from twofold._core.text_files import refuse_not_utf8
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -67,9 +68,7 @@ class _TableError(ValueError):
 
 
 def _unreadable(file: Path, error: Exception) -> ValueError:
-    said = str(error).strip() or type(error).__name__
-    reason = said.splitlines()[0].rstrip(".:")
-    return ValueError(f"{file} cannot be read ({reason}): mend it, or get it again.")
+    return ValueError(f"{file} cannot be read ({reason_of(error)}): mend it, or get it again.")
 
 
 def _read_parquet(file: Path) -> Any:

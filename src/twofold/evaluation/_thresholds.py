@@ -139,7 +139,8 @@ def _operating_points(
     between = levels[1:] / 2 + levels[:-1] / 2  # each halved first: the sum may be too large
     # Half-way between neighbouring floats there is none: then the upper one parts them.
     between = np.where(between > levels[1:], between, levels[:-1])
-    above = np.nextafter(levels[0], np.inf)
+    with np.errstate(over="ignore"):
+        above = np.nextafter(levels[0], np.inf)
     thresholds = np.concatenate([[above], between, [levels[-1]]])
     # Above the largest number there is none: no threshold then calls nothing alike.
     reachable = slice(0 if np.isfinite(above) else 1, None)

@@ -75,8 +75,7 @@ def inspect_pairs(
         )
     check_pair_relation(relation)
     check_callable("progress", progress)
-    items = np.arange(relation.n_items) if keys is None else keys
-    names = check_keys("keys", items, relation.n_items)
+    names = None if keys is None else check_keys("keys", keys, relation.n_items)
     _check_rows(relation, features)
     told: Progress = (lambda what, share: None) if progress is None else progress
     told("counting", 0.0)
@@ -101,7 +100,7 @@ def inspect_pairs(
         suggestions = _suggestions(learner, n_suggested, random_state)
         told("asking", 1.0)
     return Inspection(
-        keys=names,
+        keys=np.arange(relation.n_items) if names is None else names,
         diagnosis=diagnosis,
         gauge=gauge,
         why_no_gauge=why_not,

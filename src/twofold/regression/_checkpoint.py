@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from twofold._core.files import check_place, new_file
+from twofold._core.reasons import reason_of
 from twofold._core.text_files import parse_json
 
 LARGEST_SHARE = 0.05
@@ -240,8 +241,6 @@ _DAMAGE = (KeyError, TypeError, ValueError, RuntimeError, AttributeError, Overfl
 
 
 def _unreadable(path: Path, error: Exception) -> ValueError:
-    said = f"no {error}" if isinstance(error, KeyError) else str(error).strip()
-    reason = (said or type(error).__name__).splitlines()[0].rstrip(".:")
     return ValueError(
-        f"{path} is no checkpoint that can be read ({reason}): remove it to begin anew."
+        f"{path} is no checkpoint that can be read ({reason_of(error)}): remove it to begin anew."
     )
