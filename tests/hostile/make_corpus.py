@@ -8,7 +8,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import shutil
 import struct
 import tarfile
 import tempfile
@@ -164,7 +163,5 @@ def checkpoints() -> None:
 
 
 if __name__ == "__main__":
-    for name in ("pairs", "pairs-of-keys", "table", "features-npy", "features-npz"):
-        shutil.rmtree(CORPUS / name, ignore_errors=True)
     for write in (pair_files, tables, records, sets, checkpoints):
         write()

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.float32 import LARGEST
+from twofold._core.reasons import on_one_line
 from twofold.datasets._table_files import PARQUET, TABLE_SUFFIXES, line_of, read_table
 
 ROW_NUMBER = r"^(0|[1-9][0-9]{0,17})$"
@@ -44,7 +45,8 @@ class Columns:
         """Refuse a file in which a column is missing."""
         missing = [name for name in names if name not in self.names]
         if missing:
-            there = ", ".join(self.names[:SHOWN_COLUMNS])
+            shown = self.names[:SHOWN_COLUMNS]
+            there = ", ".join(on_one_line(name, SHOWN_CHARACTERS) for name in shown)
             more = len(self.names) - SHOWN_COLUMNS
             raise ValueError(
                 f"{self.path} has no column {missing[0]!r}: its columns are {there}"
