@@ -15,7 +15,8 @@ from scipy.sparse.csgraph import connected_components
 
 from twofold._core.checks import check_count
 from twofold.relations._chains import Contradiction, contradictions, similar_graph
-from twofold.relations._pairs import PairRelation, pair_keys
+from twofold.relations._pair_checks import pair_keys
+from twofold.relations._pairs import PairRelation
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from twofold._core.checks import check_count
 from twofold._core.random import RandomState, as_generator
-from twofold.relations._pairs import PairRelation, check_pair_relation, pair_keys
+from twofold.relations._pair_checks import pair_keys
+from twofold.relations._pairs import PairRelation, check_pair_relation
 
 
 class TooFewPairsError(ValueError):
