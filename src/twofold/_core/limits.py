@@ -8,8 +8,7 @@ from pathlib import Path
 SMALLEST_LIMIT = 2**28
 """A packed file may always unpack to so many bytes,"""
 LARGEST_RATIO = 100
-"""and to so many times its own size: numbers and text rarely shrink to a twentieth, a bomb to a
-thousandth."""
+"""and to so many times its own size. A bomb of zeros has a thousand: more, deflate cannot."""
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 

@@ -170,8 +170,8 @@ def _principal_directions(sample: Tensor, n_directions: int) -> Tensor:
 def _directions_of_few(sample: Tensor) -> Tensor:
     """Return all directions of a sample with fewer rows than columns, by the rows' products.
 
-    A X Xᵀ = λ A gives the directions A X / √λ, in O(n² d): a randomised decomposition of 50 rows
-    of 2,000 columns took 300 times as long.
+    A X Xᵀ = λ A gives the directions A X / √λ, in O(n² d), exactly. A randomised decomposition
+    of 50 rows of 2,000 columns took 3 times as long on one core.
     """
     rows = sample.double()
     values, vectors = torch.linalg.eigh(rows @ rows.T)

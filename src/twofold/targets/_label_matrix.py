@@ -12,9 +12,10 @@ from scipy import sparse
 MAX_CACHED_BYTES = 2**30
 """A relation up to this size is kept between products, a larger one is made again for each."""
 BLOCK_BYTES = 2**26
-SPARSE_SHARE = 1 / 64
-"""A relation with at most this share of its entries is kept sparse: an entry then costs some forty
-times as much, and there are few."""
+SPARSE_SHARE = 1 / 8
+"""A relation with at most this share of its entries is kept sparse. 12,000 label vectors, seven
+products with 32 columns, one core, sparse against dense: 4.3 s and 3.3 s at a share of 1/4, 2.3 and
+3.5 at 1/8, 0.5 and 3.3 at 1/37; where blocks are kept 1.8 and 1.5, 0.9 and 1.4, 0.2 and 1.8."""
 Block = Any
 """An ndarray or csr_array of float32."""
 
