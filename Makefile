@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench fuzz fuzz-nightly clean
 
 demo: $(READY)
 	$(BIN)/twofold demo
@@ -18,6 +18,17 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+FUZZ_COUNT ?= 200000
+FUZZ_SECONDS ?= 300
+
+# Mutated files for every reader, on all cores; `make test` reads some seconds of them.
+fuzz: $(READY)
+	$(BIN)/python tests/hostile/fuzz.py --count $(FUZZ_COUNT)
+
+# Other files every night.
+fuzz-nightly: $(READY)
+	$(BIN)/python tests/hostile/fuzz.py --seconds $(FUZZ_SECONDS) --seed $$(date +%s)
 
 clean:
 	rm -rf .venv

@@ -13,7 +13,6 @@ from twofold._core.checks import (
     check_item_ids,
     check_n_items,
     check_number,
-    frozen_view,
 )
 
 
@@ -105,12 +104,3 @@ def test_lengths_that_differ_are_listed():
     check_equal_lengths(a=np.zeros(2), b=np.zeros((2, 5)))
     with pytest.raises(ValueError, match="a has 2, b has 3"):
         check_equal_lengths(a=np.zeros(2), b=np.zeros(3))
-
-
-def test_a_frozen_view_is_read_only_and_leaves_its_array_writeable():
-    array = np.zeros(2)
-    view = frozen_view(array)
-    with pytest.raises(ValueError, match="read-only"):
-        view[0] = 1
-    array[0] = 1
-    assert np.shares_memory(view, array)

@@ -140,9 +140,9 @@ def test_a_grade_far_down_a_long_file_is_read(tmp_path):
         ("left,right,similar\n0,1,\n1,2,\n", r"2 are missing or not finite, first at line 2"),
         ("left,right,similar\n0,1,1\n,2,0\n", r"'left' .* empty at 1 place\(s\), first at line 3"),
         ("left,right,similar\n0,1,1\nb,b,0\n", r"1 pair\(s\) .* first at line 3 \(b\)\. Drop"),
-        ("left,right,similar,weight\n0,1,1,-3\n", r"'weight' .* not negative; .* line 2 \(-3\)"),
+        ("left,right,similar,weight\n0,1,1,-3\n", r"'weight' .* not negative and .* line 2 \(-3\)"),
         ("left,right,similar\n", r"has a heading but no row"),
-        ("left,right,similar\n0,1\n", r"cannot be read \(.*Expected 3 columns, got 2"),
+        ("left,right,similar\n0,1\n", r"has 2 field\(s\) at line 2, and 3 in its heading: mend"),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_refused_with_the_place(tmp_path, text, message):

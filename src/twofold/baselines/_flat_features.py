@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 from torch.utils.data import Dataset
 
+from twofold.regression import sound_features
 from twofold.relations import LabelRelation, PairRelation, Relation, TripletRelation
 
 
@@ -42,7 +43,7 @@ def flat_features(learner: BaseEstimator, X: Any, *, reset: bool) -> Any:
             f"{type(learner).__name__} takes arrays and sparse matrices; a torch Dataset needs a "
             "network."
         )
-    X = np.asarray(X) if isinstance(X, list) else X
+    X = sound_features(np.asarray(X) if isinstance(X, list) else X)
     if getattr(X, "ndim", 2) > 2:
         X = np.asanyarray(X).reshape(len(X), -1)
     return validate_data(learner, X, reset=reset, accept_sparse="csr")

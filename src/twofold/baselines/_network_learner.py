@@ -20,7 +20,7 @@ from twofold._core.devices import resolve_device
 from twofold._core.progress import Reporter
 from twofold._core.random import RandomState, as_generator
 from twofold.baselines._task_inputs import TaskInputs
-from twofold.estimators import EmbeddingLearner, check_features
+from twofold.estimators import EmbeddingLearner
 from twofold.regression import (
     MILD,
     STRONG,
@@ -33,6 +33,7 @@ from twofold.regression import (
     TrainingConfig,
     TrainingHistory,
     as_network,
+    check_features,
     checkpoint_path,
     epoch_callback,
     is_network,

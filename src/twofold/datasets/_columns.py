@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -12,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-PARQUET = (".parquet", ".pq")
-TABLE_SUFFIXES = (*DELIMITERS, *PARQUET)
+from twofold._core.float32 import LARGEST
+from twofold._core.reasons import on_one_line
+from twofold.datasets._table_files import PARQUET, TABLE_SUFFIXES, line_of, read_table
+
 ROW_NUMBER = r"^(0|[1-9][0-9]{0,17})$"
 """Text that is a whole number and is written in the only way it can be: 7, not 007."""
 SHOWN_COLUMNS = 12
-LARGEST_BLOCK = 2**30
+SHOWN_CHARACTERS = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,8 @@ class Columns:
         """Refuse a file in which a column is missing."""
         missing = [name for name in names if name not in self.names]
         if missing:
-            there = ", ".join(self.names[:SHOWN_COLUMNS])
+            shown = self.names[:SHOWN_COLUMNS]
+            there = ", ".join(on_one_line(name, SHOWN_CHARACTERS) for name in shown)
             more = len(self.names) - SHOWN_COLUMNS
             raise ValueError(
                 f"{self.path} has no column {missing[0]!r}: its columns are {there}"
@@ -54,59 +55,69 @@ class Columns:
 
     def place(self, row: int) -> str:
         """Return where a row stands: its line in a text, else its number from 0 on."""
-        if self.path.suffix.lower() in PARQUET:
-            return f"row {row}"
-        with self.path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            reader = csv.reader(file, delimiter=DELIMITERS[self.path.suffix.lower()])
-            for number, _ in enumerate(filter(None, reader)):
-                if number == row + 1:  # below the heading
-                    return f"line {reader.line_num}"
-        return f"row {row}"
+        is_text = self.path.suffix.lower() not in PARQUET
+        line = line_of(self.path, row) if is_text else None
+        return f"row {row}" if line is None else f"line {line}"
 
     def ids(self, name: str) -> Any:
         """Return a column of ids as a pyarrow array of int64 or string, none of them missing."""
         import pyarrow as pa
+        from pyarrow import compute
 
-        column = self.table[name].combine_chunks()
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        column = self._column(name)
+        is_text = _is_text(column.type)
         if not (is_text or pa.types.is_integer(column.type)):
             raise ValueError(
                 f"The column {name!r} of {self.path} must hold row numbers or keys, whole numbers "
                 f"or text, got {column.type}."
             )
+        if is_text:
+            # "a, b" are the keys a and b.
+            column = compute.utf8_trim_whitespace(column.cast(pa.string()))
         missing = np.flatnonzero(_is_missing(column, is_text))
         if missing.size:
             raise ValueError(
                 f"The column {name!r} of {self.path} is empty at {missing.size} place(s), first at "
                 f"{self.place(int(missing[0]))}: fill it, or drop the row."
             )
-        return column.cast(pa.string() if is_text else pa.int64())
+        if is_text or _is_beyond_int64(column):
+            return column.cast(pa.string())
+        return column.cast(pa.int64())
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """Return a column of finite numbers, shape (n_rows,)."""
+        """Return a column of numbers that are finite as float32 too, shape (n_rows,)."""
         import pyarrow as pa
 
-        column = self.table[name].combine_chunks()
+        column = self._column(name)
         if pa.types.is_boolean(column.type):
             column = column.cast(pa.int8())
-        is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-        if not (is_number or pa.types.is_null(column.type)):
+        if not _is_number(column.type):
             row, value = _first_text(column)
             raise ValueError(
                 f"The column {name!r} of {self.path} must hold numbers, first not one at "
-                f"{self.place(row)} ({value!r})."
+                f"{self.place(row)} ({value})."
             )
-        numbers = np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
-        wrong = np.flatnonzero(~np.isfinite(numbers))
+        # Not "safe": a whole number beyond 2**53 is rounded as any other number is.
+        numbers = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+        wrong = np.flatnonzero(~(np.abs(numbers) <= LARGEST))
         if wrong.size:
+            first = numbers[wrong[0]]
+            why = "missing or not finite" if not np.isfinite(first) else "beyond float32's"
             raise ValueError(
-                f"The column {name!r} of {self.path} must hold finite numbers; {wrong.size} are "
-                f"missing or not finite, first at {self.place(int(wrong[0]))}: fill them, or drop "
-                "the rows."
+                f"The column {name!r} of {self.path} must hold finite numbers up to {LARGEST:.2g}; "
+                f"{wrong.size} are {why}, first at {self.place(int(wrong[0]))}: fill or scale "
+                "them, or drop the rows."
             )
         return numbers
+
+    def _column(self, name: str) -> Any:
+        """Return a column as one array of values."""
+        import pyarrow as pa
+
+        column = self.table[name].combine_chunks()
+        if isinstance(column, pa.ChunkedArray):  # in one piece but for texts beyond 2 GiB
+            column = pa.concat_arrays(column.chunks)
+        return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def read_columns(path: str | os.PathLike[str], text: Collection[str] = ()) -> Columns:
@@ -120,15 +131,7 @@ def read_columns(path: str | os.PathLike[str], text: Collection[str] = ()) -> Co
         Columns of a text file that are kept as they are written, so that 007 is not 7.
     """
     file = existing_file(path, TABLE_SUFFIXES)
-    try:
-        table = _read(file, text)
-    # Arrow's own errors are of many kinds; all of them are of this file.
-    except Exception as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise ValueError(f"{file} cannot be read ({reason}): mend it, or get it again.") from error
-    if not table.num_rows:
-        raise ValueError(f"{file} has a heading but no row: there is nothing to read.")
-    return Columns(file, table)
+    return Columns(file, read_table(file, text))
 
 
 def existing_file(path: str | os.PathLike[str], suffixes: Collection[str]) -> Path:
@@ -159,24 +162,30 @@ def as_row_numbers(*columns: Any) -> list[Any]:
     return [column.cast(pa.int64() if are_numbers else pa.string()) for column in columns]
 
 
-def _read(file: Path, text: Collection[str]) -> Any:
-    # Imported here, so that data sets load without waiting for Arrow.
+def _is_text(kind: Any) -> bool:
     import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-    from pyarrow import parquet
 
-    if file.suffix.lower() in PARQUET:
-        return parquet.read_table(file)
-    # A column's type is seen in the first block, where 0 and 1 do not tell of a grade further down.
-    block_size = min(file.stat().st_size + 1, LARGEST_BLOCK)
-    return arrow_csv.read_csv(
-        file,
-        read_options=arrow_csv.ReadOptions(block_size=block_size),
-        parse_options=arrow_csv.ParseOptions(delimiter=DELIMITERS[file.suffix.lower()]),
-        convert_options=arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(text, pa.string()), strings_can_be_null=False
-        ),
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind)) or str(kind) == (
+        "string_view"
     )
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    types = pa.types
+    return any(
+        is_kind(kind)
+        for is_kind in (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
+    )
+
+
+def _is_beyond_int64(column: Any) -> bool:
+    """Whether ids are unsigned and too large for a row number: then they are keys, as text."""
+    from pyarrow import compute
+
+    largest = compute.max(column).as_py()
+    return largest is not None and largest > np.iinfo(np.int64).max
 
 
 def _is_missing(column: Any, is_text: bool) -> NDArray[np.bool_]:
@@ -187,11 +196,11 @@ def _is_missing(column: Any, is_text: bool) -> NDArray[np.bool_]:
     return np.asarray(missing.to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _first_text(column: Any) -> tuple[int, Any]:
-    """Return row and value of the first entry that is no number."""
+def _first_text(column: Any) -> tuple[int, str]:
+    """Return row and value of the first entry that is no number, as it is shown."""
     for row, value in enumerate(column):
         try:
-            float(value.as_py())
-        except (TypeError, ValueError):
-            return row, value.as_py()
-    return 0, column[0].as_py()
+            float(str(value))
+        except ValueError:
+            return row, repr(str(value)[:SHOWN_CHARACTERS])
+    return 0, repr(str(column[0])[:SHOWN_CHARACTERS])

@@ -5,10 +5,8 @@ Three of Magellan's sets in Ditto's layout: amazon-google, dblp-acm, fodors-zaga
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.checks import check_choice
+from twofold.datasets._archives import open_gzip, read_at_most
 from twofold.datasets._data_folder import data_folder
 from twofold.datasets._places import place_of
 
@@ -111,11 +110,16 @@ def _read_part(path: Path, numbers: dict[str, int]) -> RecordPairs:
 
 
 def _lines(path: Path) -> list[str]:
+    with open_gzip(path) as file:
+        content = read_at_most(path, file)
     try:
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            return [line.rstrip("\n") for line in file]
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} cannot be read ({error}): get it again.") from error
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ValueError(
+            f"{path} cannot be read (line {line} is not UTF-8): get it again."
+        ) from error
+    return [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")] if text else []
 
 
 def _text(record: str) -> str:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from twofold.datasets._columns import (
-    TABLE_SUFFIXES,
-    Columns,
-    as_row_numbers,
-    existing_file,
-    read_columns,
-)
+from twofold._core.float32 import as_float32
+from twofold._core.numpy_files import SPARSE_FORMAT, as_sparse, read_npy, read_npz
+from twofold.datasets._columns import Columns, as_row_numbers, existing_file, read_columns
+from twofold.datasets._table_files import TABLE_SUFFIXES
 
 KEY = "id"
 """The column that names the rows, if there is one."""
@@ -68,32 +63,27 @@ def load_table(path: str | os.PathLike[str], key: str | None = None) -> FeatureT
     kept = [name for name in columns.names if name != named]
     if not kept:
         raise ValueError(f"{file} has no column of features beside {named!r}.")
+    keys = _keys(columns, named)
     features = np.empty((columns.table.num_rows, len(kept)), dtype=np.float32)
     for number, name in enumerate(kept):
-        features[:, number] = columns.numbers(name)
-    return FeatureTable(features, _keys(columns, named))
+        numbers = columns.numbers(name)
+        features[:, number] = as_float32(f"The column {name!r} of {file}", numbers)
+    return FeatureTable(features, keys)
 
 
 def _read_array(file: Path) -> Any:
     """Return the matrix in a NumPy file; pickled objects are never loaded."""
-    try:
-        # Opened here, because np.load leaves a damaged file open.
-        with file.open("rb") as opened:
-            loaded = np.load(opened, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                return loaded
-            names = loaded.files
-            if "format" in names:
-                return sparse.csr_array(sparse.load_npz(file))
-            if len(names) == 1:
-                return loaded[names[0]]
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-        raise ValueError(f"{file} cannot be read ({reason}): get it again.") from error
-    raise ValueError(
-        f"{file} holds {len(names)} arrays ({', '.join(names[:5])}): save the features alone, with "
-        "np.save or scipy.sparse.save_npz."
-    )
+    if file.suffix.lower() == ".npy":
+        return read_npy(file)
+    arrays = read_npz(file)
+    if SPARSE_FORMAT in arrays:
+        return as_sparse(file, arrays)
+    if len(arrays) != 1:
+        raise ValueError(
+            f"{file} holds {len(arrays)} arrays ({', '.join(list(arrays)[:5])}): save the features "
+            "alone, with np.save or scipy.sparse.save_npz."
+        )
+    return next(iter(arrays.values()))
 
 
 def _checked(file: Path, features: Any) -> Any:
@@ -102,18 +92,7 @@ def _checked(file: Path, features: Any) -> Any:
         raise ValueError(f"{file} must hold (n_items, n_features) numbers, got {features.shape}.")
     if features.dtype.kind not in "biuf":
         raise ValueError(f"{file} must hold numbers, got {features.dtype}.")
-    is_sparse = sparse.issparse(features)
-    finite = np.isfinite(features.data if is_sparse else features)
-    if not finite.all():
-        wrong = np.argwhere(~finite)[0]
-        row = (
-            np.searchsorted(features.indptr, wrong[0], side="right") - 1 if is_sparse else wrong[0]
-        )
-        raise ValueError(
-            f"{file} must hold finite numbers; {np.count_nonzero(~finite)} are not, first in row "
-            f"{row}."
-        )
-    return features.astype(np.float32)
+    return as_float32(str(file), features)
 
 
 def _key_column(columns: Columns, key: str | None) -> str | None:

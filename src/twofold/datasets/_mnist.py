@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import math
 import os
-import zlib
 from pathlib import Path
 from typing import get_args
 
@@ -13,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.checks import check_choice
+from twofold._core.limits import refuse_bomb, unpacked_limit
+from twofold.datasets._archives import CHUNK_BYTES, OFFICIAL, open_gzip
 from twofold.datasets._data_folder import data_folder
 from twofold.datasets._image_set import ImageSet, Part
 from twofold.datasets._places import download_hint
@@ -72,23 +72,24 @@ def _read_idx(path: Path, n_dims: int) -> NDArray[np.uint8]:
     The file is: two zero bytes, the type (8: unsigned bytes), the number of dimensions, each
     dimension as four bytes, largest first, and the values.
     """
-    try:
-        content = path.read_bytes()
+    opened = open_gzip(path) if path.suffix == ".gz" else path.open("rb")
+    with opened as file:
+        head = file.read(4 + 4 * n_dims)
+        if head[:4] != BYTES + bytes([n_dims]) or len(head) < 4 + 4 * n_dims:
+            raise ValueError(
+                f"{path} is not an idx file of bytes in {n_dims} dimension(s), it begins with "
+                f"0x{head[:4].hex()}: put the official file there."
+            )
+        shape = tuple(int(size) for size in np.frombuffer(head[4:], dtype=">u4"))
+        n_bytes = math.prod(shape)
         if path.suffix == ".gz":
-            content = gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(f"{path} cannot be read ({error}): get it again.") from error
-    start = 4 + 4 * n_dims
-    if content[:4] != BYTES + bytes([n_dims]) or len(content) < start:
-        raise ValueError(
-            f"{path} is not an idx file of bytes in {n_dims} dimension(s), it begins with "
-            f"0x{content[:4].hex()}: put the official file there."
-        )
-    shape = tuple(int(size) for size in np.frombuffer(content[4:start], dtype=">u4"))
-    if len(content) - start != math.prod(shape):
+            refuse_bomb(path, n_bytes, OFFICIAL)
+        content = bytearray(file.read(min(n_bytes, unpacked_limit(path))))
+        n_beyond = len(file.read(CHUNK_BYTES))  # none, and the checksum is compared
+    if len(content) + n_beyond != n_bytes:
+        more = "" if n_beyond < CHUNK_BYTES else " or more"
         raise ValueError(
             f"{path} is damaged, it announces {' × '.join(map(str, shape))} bytes but holds "
-            f"{len(content) - start}: get it again."
+            f"{len(content) + n_beyond}{more}: get it again."
         )
-    # A copy, because what lies on Python's bytes can never be written to.
-    return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape).copy()
+    return np.frombuffer(content, dtype=np.uint8).reshape(shape)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from twofold._core.checks import check_choice
+from twofold._core.float32 import as_float32
+from twofold._core.numpy_files import read_npz
+from twofold._core.reasons import reason_of
+from twofold._core.sparse_checks import checked_csr
 from twofold.datasets._data_folder import data_folder
 from twofold.datasets._places import place_of
 
@@ -47,19 +50,29 @@ def load_multilabel(name: str, data_dir: str | os.PathLike[str] | None = None) -
     path = folder / "multilabel" / f"{name}.npz"
     if not path.is_file():
         raise FileNotFoundError(f"{name} is not there: {place_of(name, folder)}.")
+    stored = read_npz(path)
     try:
-        # Opened here, because np.load leaves a damaged file open.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            shape = tuple(int(size) for size in stored["X_shape"])
-            n_labels = int(stored["n_labels"])
-            features = sparse.csr_array(
-                (stored["X_data"], stored["X_indices"], stored["X_indptr"]), shape=shape
-            )
-            return MultilabelSet(
-                features=features.astype(np.float32),
-                labels=np.unpackbits(stored["Y_packed"], axis=1, count=n_labels),
-                n_train=int(stored["n_train"]),
-                label_names=tuple(str(label) for label in stored["label_names"]),
-            )
-    except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} cannot be read ({error}): get it again.") from error
+        features = checked_csr(
+            "X",
+            stored["X_data"],
+            stored["X_indices"],
+            stored["X_indptr"],
+            stored["X_shape"],
+        )
+        n_train, labels = int(stored["n_train"]), _unpacked(stored, features.shape[0])
+        if not 0 < n_train < features.shape[0]:
+            raise ValueError(f"{n_train} of its {features.shape[0]} items are for training")
+        names = tuple(str(label) for label in stored["label_names"])
+        return MultilabelSet(as_float32(str(path), features), labels, n_train, names)
+    except (KeyError, ValueError, TypeError) as error:
+        raise ValueError(f"{path} cannot be read ({reason_of(error)}): get it again.") from error
+
+
+def _unpacked(stored: Mapping[str, NDArray[Any]], n_items: int) -> NDArray[np.uint8]:
+    """Return the labels, eight of which stand in a byte."""
+    packed, n_labels = stored["Y_packed"], int(stored["n_labels"])
+    if packed.shape != (n_items, -(-n_labels // 8)) or packed.dtype != np.uint8:
+        raise ValueError(
+            f"{n_labels} labels of {n_items} items do not stand in {packed.dtype}{packed.shape}"
+        )
+    return np.unpackbits(packed, axis=1, count=n_labels)

@@ -13,6 +13,7 @@ from typing import get_args
 from PIL import Image
 
 from twofold._core.checks import check_choice
+from twofold._core.text_files import read_utf8
 from twofold.datasets._data_folder import data_folder
 from twofold.datasets._decoded_cache import decoded_once, fingerprint
 from twofold.datasets._decoding import ImageFile, central_square, scale_shorter_side
@@ -86,7 +87,7 @@ def _read_image_list(data: Path, part: Part) -> tuple[Path, list[str]]:
         raise FileNotFoundError(
             f"NUS-WIDE's image list {path} is not there: {place_of('nus_wide', data)}."
         )
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = read_utf8(path).splitlines()
     return path, [line.strip().replace("\\", "/") for line in lines if line.strip()]
 
 

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from twofold._core.checks import LARGEST_WEIGHT
+from twofold._core.keys import check_keys
 from twofold.datasets._columns import Columns, as_row_numbers, read_columns
 
 NEEDED = ("left", "right", "similar")
@@ -73,8 +75,7 @@ def load_pairs(path: str | os.PathLike[str], keys: ArrayLike | None = None) -> P
     columns.require(NEEDED)
     left, right, names = _numbered(columns, keys)
     similar = _read_within(columns, "similar", 1.0)
-    largest = float(np.finfo(np.float32).max)
-    weight = _read_within(columns, "weight", largest) if "weight" in columns.names else None
+    weight = _read_within(columns, "weight", LARGEST_WEIGHT) if "weight" in columns.names else None
     _refuse_self_pairs(columns, left, right, names)
     return PairsFile(left, right, similar, weight, names)
 
@@ -87,8 +88,11 @@ def _numbered(
 
     ids = [columns.ids("left"), columns.ids("right")]
     if keys is not None:
-        called = np.asarray(keys)
-        *ids, known = as_row_numbers(*ids, pa.array(called.tolist()))
+        called = check_keys("keys", keys)
+        if not called.size:
+            raise ValueError("keys is empty: there is no item that a pair could be about.")
+        bare = [key.strip() if isinstance(key, str) else key for key in called.tolist()]
+        *ids, known = as_row_numbers(*ids, pa.array(check_keys("keys", bare).tolist()))
         left, right = (
             _looked_up(columns, name, column, known)
             for name, column in zip(("left", "right"), ids, strict=True)
@@ -126,7 +130,11 @@ def _read_within(columns: Columns, name: str, largest: float) -> NDArray[np.floa
     wrong = np.flatnonzero((values < 0) | (values > largest))
     if wrong.size:
         value = values[wrong[0]]
-        meant = "from 0 (not alike) to 1 (alike)" if largest == 1 else "finite and not negative"
+        meant = (
+            "from 0 (not alike) to 1 (alike)"
+            if largest == 1
+            else f"finite, not negative and at most {largest:g}"
+        )
         hint = " For 1 and -1 write 1 and 0." if name == "similar" and value == -1 else ""
         raise ValueError(
             f"The column {name!r} of {columns.path} must be {meant}; {wrong.size} value(s) are "

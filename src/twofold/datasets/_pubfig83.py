@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from twofold._core.checks import check_choice
+from twofold._core.text_files import read_utf8
 from twofold.datasets._archives import archive_files
 from twofold.datasets._data_folder import data_folder
 from twofold.datasets._decoded_cache import decoded_once, fingerprint
@@ -128,7 +129,7 @@ def _image_files(source: Path, data: Path) -> list[ImageFile]:
 def _is_test(names: Sequence[str], test_files: Path) -> NDArray[np.bool_]:
     """Return which of the named images are the test part."""
     if test_files.is_file():
-        lines = test_files.read_text(encoding="utf-8").splitlines()
+        lines = read_utf8(test_files).splitlines()
         listed = {line.strip() for line in lines if line.strip()}
     else:
         listed = _tenth_of_each_person(names)

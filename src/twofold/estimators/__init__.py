@@ -1,7 +1,6 @@
 """The learners: features and a relation in, an embedding out. Here the steps meet."""
 
 from twofold.estimators._embedding_learner import EmbeddingLearner
-from twofold.estimators._inputs import check_features
 from twofold.estimators._loading import load
 from twofold.estimators._metric_learner import MetricLearner
 from twofold.estimators._pair_metric_learner import PairMetricLearner
@@ -12,6 +11,5 @@ __all__ = [
     "MetricLearner",
     "PairMetricLearner",
     "Plan",
-    "check_features",
     "load",
 ]

@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from twofold.estimators._inputs import check_features
 from twofold.estimators._model import Fitted, Model, plain_parameters, save_model
 from twofold.evaluation import (
     Calibration,
@@ -29,6 +28,7 @@ from twofold.regression import (
     NetworkEmbedder,
     RegressorEmbedder,
     as_numbers,
+    check_features,
     is_network,
     layer_batches,
 )

@@ -16,7 +16,6 @@ from twofold._core.random import RandomState, as_generator
 from twofold.asking import Suggestions, suggest
 from twofold.estimators._embedding_learner import EmbeddingLearner
 from twofold.estimators._fitting import Fit, Fitting
-from twofold.estimators._inputs import check_features
 from twofold.estimators._model import Model, save_model
 from twofold.estimators._plan import Goal, Plan, check_feedback, resolve_plan
 from twofold.estimators._training_data import TrainingData
@@ -25,6 +24,7 @@ from twofold.feedback import Selection, Watch
 from twofold.metric import MetricSelection
 from twofold.regression import (
     as_table,
+    check_features,
     checkpoint_path,
     epoch_callback,
     is_network,

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from twofold._core.checks import check_number
+from twofold._core.checks import as_array, check_number
 from twofold._core.random import RandomState
 from twofold.estimators._metric_learner import MetricLearner
 from twofold.evaluation import Strategy, choose_threshold, pair_auroc
+from twofold.regression import preprocessed
 from twofold.relations import PairRelation, alike_by_sign
 from twofold.targets import Named, Targets
 
@@ -173,11 +174,9 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _vectors(self, pairs: Any) -> NDArray[Any]:
         """Return pairs as an array of shape (n_pairs, 2, *item_shape)."""
-        table = np.asarray(pairs)
+        table = as_array("pairs", pairs)
         if self.preprocessor is not None and table.ndim == 2:
-            rows = self.preprocessor
-            found = rows(table.ravel()) if callable(rows) else np.asarray(rows)[table.ravel()]
-            found = np.asarray(found)
+            found = preprocessed(self.preprocessor, table)
             table = found.reshape(len(table), 2, *found.shape[1:])
         if table.ndim < 3 or table.shape[1] != 2:
             raise ValueError(

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from twofold._core.checks import refuse_masked
 from twofold._core.classes import is_matrix, is_unknown
+from twofold._core.sparse_checks import check_sparse
 
 
 def encode_classes(**labels: Any) -> list[NDArray[np.int64]]:
@@ -55,6 +57,8 @@ def encode_indicator(name: str, labels: Any) -> sparse.csr_array:
         )
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be a matrix of 0 and 1, got {array.dtype}.")
+    if sparse.issparse(array):
+        array = check_sparse(name, array)
     matrix = sparse.csr_array(array, copy=True)
     matrix.sum_duplicates()
     if matrix.shape[1] == 0:
@@ -119,6 +123,7 @@ def _as_array(name: str, labels: Any) -> NDArray[Any]:
         f"{name} has items with several labels each: pass a 0/1 matrix, for instance "
         "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(labels)."
     )
+    refuse_masked(name, labels)
     try:
         array = np.asarray(labels)
     except ValueError:

@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_auc_score
 
-from twofold._core.checks import check_choice, check_equal_lengths, check_item_ids
+from twofold._core.checks import as_array, check_choice, check_equal_lengths, check_item_ids
+from twofold._core.float32 import LARGEST
 from twofold.evaluation._points import Metric, directions
 
 CHUNK_NUMBERS = 2**24
+TAME = (1e-15, 1e15)
+"""Magnitudes whose squares, summed over dimensions, float32 holds with all its digits."""
 
 
 def pair_auroc(similar: ArrayLike, similarity: ArrayLike) -> float:
@@ -47,23 +50,30 @@ def pair_similarity(
         Large for the alike; made in chunks, so that memory stays bounded.
     """
     check_choice("metric", metric, get_args(Metric))
-    table = np.asarray(points, dtype=np.float32)
+    table = as_array("points", points)
     if table.ndim != 2:
         raise ValueError(f"points must have shape (n_items, dim), got {table.shape}.")
+    if table.dtype.kind not in "biuf":
+        raise TypeError(f"points must hold numbers, got {table.dtype}.")
+    table = table.astype(np.float32, copy=False)
     left = check_item_ids("left", left, len(table))
     right = check_item_ids("right", right, len(table))
     check_equal_lengths(left=left, right=right)
     if metric == "cosine":
         table = directions(table)
+    # Squares of what is very large or small are beyond float32, and well within float64.
+    largest = float(np.abs(table).max(initial=0))
+    if largest and not TAME[0] < largest < TAME[1]:
+        table = table.astype(np.float64)
     similarity = np.empty(left.size, dtype=np.float32)
     size = max(1, CHUNK_NUMBERS // max(1, table.shape[1]))
     for first in range(0, left.size, size):
         some = slice(first, first + size)
         a, b = table[left[some]], table[right[some]]
-        if metric == "euclidean":
-            similarity[some] = -np.linalg.norm(a - b, axis=1)
-        else:
-            similarity[some] = np.einsum("ij,ij->i", a, b)
+        values = (
+            -np.linalg.norm(a - b, axis=1) if metric == "euclidean" else np.einsum("ij,ij->i", a, b)
+        )
+        similarity[some] = values.clip(-LARGEST, LARGEST)
     return similarity.clip(-1, 1) if metric == "cosine" else similarity
 
 
@@ -74,11 +84,14 @@ def check_scored_pairs(
 
     `needs` begins the sentence for pairs of one kind, for instance "An AUROC needs".
     """
-    stated = np.asarray(similar)
-    values = np.asarray(similarity)
+    stated, values = as_array("similar", similar), as_array("similarity", similarity)
     for name, array in (("similar", stated), ("similarity", values)):
         if array.ndim != 1:
             raise ValueError(f"{name} must have one dimension, got shape {array.shape}.")
+        if array.size and array.dtype.kind not in "biuf":
+            raise TypeError(f"{name} must hold numbers, got {array.dtype} (first: {array[0]!r}).")
+    if values.dtype.kind != "f":  # whole numbers have no negative, or wrap around to one
+        values = values.astype(np.float64)
     check_equal_lengths(similar=stated, similarity=values)
     graded = np.flatnonzero((stated != 0) & (stated != 1))
     if graded.size:

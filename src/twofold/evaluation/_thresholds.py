@@ -93,8 +93,7 @@ def choose_threshold(
     tpr, tnr = n_hits / n_alike, 1 - n_false / n_unalike
     n_called = n_hits + n_false
     precision = np.where(n_called > 0, n_hits / np.maximum(n_called, 1), 1.0)
-    weighed = (1 + beta**2) * n_hits
-    f_beta = weighed / (weighed + beta**2 * (n_alike - n_hits) + n_false)
+    f_beta = _f_beta(n_hits, n_false, n_alike, beta)
     accuracy = (n_hits + n_unalike - n_false) / alike.size
     merit = {
         "accuracy": accuracy,
@@ -117,6 +116,18 @@ def choose_threshold(
     )
 
 
+def _f_beta(
+    n_hits: NDArray[np.int64], n_false: NDArray[np.int64], n_alike: int, beta: float
+) -> NDArray[np.float64]:
+    """Return hits / (hits + r misses + (1 − r) false alarms), r = β² / (1 + β²); 0 without hits.
+
+    That is F-beta, without squares that overflow or vanish.
+    """
+    recall_share = 1 / (1 + (1 / beta) ** 2) if beta > 1 else beta**2 / (1 + beta**2)
+    errors = recall_share * (n_alike - n_hits) + (1 - recall_share) * n_false
+    return np.where(n_hits > 0, n_hits / np.maximum(n_hits + errors, 1e-300), 0.0)
+
+
 def _operating_points(
     alike: NDArray[np.bool_], values: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
@@ -125,11 +136,15 @@ def _operating_points(
     levels = -levels  # falling
     n_hits = np.concatenate([[0], np.cumsum(np.bincount(level[alike], minlength=levels.size))])
     n_false = np.concatenate([[0], np.cumsum(np.bincount(level[~alike], minlength=levels.size))])
-    between = levels[1:] + (levels[:-1] - levels[1:]) / 2
+    between = levels[1:] / 2 + levels[:-1] / 2  # each halved first: the sum may be too large
     # Half-way between neighbouring floats there is none: then the upper one parts them.
     between = np.where(between > levels[1:], between, levels[:-1])
-    thresholds = np.concatenate([[np.nextafter(levels[0], np.inf)], between, [levels[-1]]])
-    return thresholds, n_hits, n_false
+    with np.errstate(over="ignore"):
+        above = np.nextafter(levels[0], np.inf)
+    thresholds = np.concatenate([[above], between, [levels[-1]]])
+    # Above the largest number there is none: no threshold then calls nothing alike.
+    reachable = slice(0 if np.isfinite(above) else 1, None)
+    return thresholds[reachable], n_hits[reachable], n_false[reachable]
 
 
 def _check_min_rate(strategy: Strategy, min_rate: float | None) -> float:

@@ -21,6 +21,8 @@ from PIL import Image
 from sklearn.neighbors import NearestNeighbors
 
 from twofold._core.files import write_text
+from twofold._core.reasons import reason_of
+from twofold._core.text_files import read_json
 from twofold.evaluation import Metric, pair_similarity
 from twofold.experiments._examples import Examples
 from twofold.experiments._kind_scores import spread_evenly
@@ -161,7 +163,7 @@ def write_gallery(folder: Path, gallery: Gallery) -> Path:
 def read_gallery(path: Path) -> Gallery:
     """Read a gallery, or say what is wrong with the file."""
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content: dict[str, Any] = read_json(path)
         if content.get("format") != FORMAT or content.get("format_version") != FORMAT_VERSION:
             raise ValueError(f"it does not say {FORMAT!r}, version {FORMAT_VERSION}")
         items = tuple(
@@ -174,7 +176,9 @@ def read_gallery(path: Path) -> Gallery:
         )
         return Gallery(content["set"], content["method"], content["seed"], items)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is no gallery that can be read ({error}): remove it.") from error
+        raise ValueError(
+            f"{path} is no gallery that can be read ({reason_of(error)}): remove it."
+        ) from error
 
 
 def gallery_path(folder: Path, data_set: str, method: str, seed: int) -> Path:

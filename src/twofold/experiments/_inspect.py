@@ -11,14 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import normalize
 
-from twofold._core.checks import check_count
+from twofold._core.checks import check_callable, check_count
+from twofold._core.keys import check_keys
 from twofold._core.warnings import RelationWarning
 from twofold.estimators import MetricLearner
 from twofold.evaluation import pair_auroc, pair_similarity
 from twofold.experiments._inspection import Inspection, Suggested, Suspect
 from twofold.experiments._inspection_reading import Expectation
 from twofold.regression import n_rows
-from twofold.relations import PairRelation, TooFewPairsError, diagnose, split_folds
+from twofold.relations import (
+    PairRelation,
+    TooFewPairsError,
+    check_pair_relation,
+    diagnose,
+    split_folds,
+)
 from twofold.targets import Gauge, Targets, gauge_targets, rank_suspicious, suspicion
 
 Progress = Callable[[str, float], Any]
@@ -66,7 +73,9 @@ def inspect_pairs(
             f"n_suggested={n_suggested} needs features: what to ask next is found by embeddings of "
             "them."
         )
-    names = _check_keys(relation, keys)
+    check_pair_relation(relation)
+    check_callable("progress", progress)
+    names = None if keys is None else check_keys("keys", keys, relation.n_items)
     _check_rows(relation, features)
     told: Progress = (lambda what, share: None) if progress is None else progress
     told("counting", 0.0)
@@ -91,7 +100,7 @@ def inspect_pairs(
         suggestions = _suggestions(learner, n_suggested, random_state)
         told("asking", 1.0)
     return Inspection(
-        keys=names,
+        keys=np.arange(relation.n_items) if names is None else names,
         diagnosis=diagnosis,
         gauge=gauge,
         why_no_gauge=why_not,
@@ -175,15 +184,6 @@ def _suggestions(
         pairs = learner.suggest_pairs(n_suggested, random_state=random_state)
     columns = (pairs.left.tolist(), pairs.right.tolist(), pairs.probability.tolist())
     return tuple(Suggested(*row) for row in zip(*columns, strict=True))
-
-
-def _check_keys(relation: PairRelation, keys: ArrayLike | None) -> NDArray[Any]:
-    names = np.arange(relation.n_items) if keys is None else np.asarray(keys)
-    if names.shape != (relation.n_items,):
-        raise ValueError(
-            f"keys must name each of the {relation.n_items} items, got shape {names.shape}."
-        )
-    return names
 
 
 def _check_rows(relation: PairRelation, features: Any) -> None:

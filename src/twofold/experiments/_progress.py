@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import zipfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.files import new_file, write_text
+from twofold._core.numpy_files import read_npz
+from twofold._core.text_files import read_json
 from twofold.evaluation import Metric
 from twofold.experiments._records import CurvePoint
 
@@ -138,7 +139,7 @@ class RunProgress:
     def _open(self, folder: Path) -> None:
         """Take up what was kept; what is damaged or of other settings is begun anew."""
         try:
-            notes = json.loads((folder / NOTES).read_text(encoding="utf-8"))
+            notes = read_json(folder / NOTES)
             best, last = _read_evaluation(folder / BEST), _read_evaluation(folder / LAST)
             trained = None if notes["trained"] is None else Trained(**notes["trained"])
             goes_on = trained is not None or (folder / CHECKPOINT).exists()
@@ -146,7 +147,7 @@ class RunProgress:
                 self.curve = [CurvePoint(**point) for point in notes["curve"]]
                 self.best, self.last, self.trained = best, last, trained
                 return
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             pass
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -158,11 +159,11 @@ def _write_evaluation(path: Path, evaluation: Evaluation) -> None:
 
 
 def _read_evaluation(path: Path) -> Evaluation:
-    with np.load(path, allow_pickle=False) as stored:
-        return Evaluation(
-            int(stored["epoch"]),
-            float(stored["validation"]),
-            str(stored["metric"]),  # type: ignore[arg-type]
-            stored["fitted_points"],
-            stored["test_points"],
-        )
+    stored = read_npz(path)
+    return Evaluation(
+        int(stored["epoch"]),
+        float(stored["validation"]),
+        str(stored["metric"]),  # type: ignore[arg-type]
+        stored["fitted_points"],
+        stored["test_points"],
+    )

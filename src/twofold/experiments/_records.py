@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from twofold._core.files import write_text
+from twofold._core.text_files import read_json
 from twofold.evaluation import Metric
 from twofold.experiments._kind_scores import UnseenScores
 
@@ -160,7 +161,7 @@ def write_record(folder: Path, record: RunRecord) -> Path:
 
 def read_record(path: Path) -> RunRecord:
     """Read one record, or say what is wrong with the file."""
-    content = _read_json(path)
+    content = read_json(path, "remove it and run it again")
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path} is no run record: it does not say {FORMAT!r}.")
     found = content.get("format_version")
@@ -211,10 +212,3 @@ def _is_record(path: Path, folder: Path) -> bool:
     """Whether a file is a finished run's, and not of one on its way, nor its gallery."""
     is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
     return not is_hidden and not path.name.endswith(".gallery.json")
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} cannot be read ({error}): remove it and run it again.") from error

@@ -71,6 +71,10 @@ def reproduce(
     """
     check_choice("name", name, tuple(PROTOCOLS))
     describe_commit()  # before the hours in which another may be made
+    if not methods or not seeds:
+        raise ValueError(
+            f"There is nothing to run: name at least one {'seed' if methods else 'method'}."
+        )
     protocol = _with_epochs(PROTOCOLS[name], epochs)
     selected = choose_methods(methods, protocol)
     place, where = Path(folder), resolve_device(device)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twofold.feedback._problem import Points, Problem
-from twofold.regression import Projection, RidgeBasis, fit_projection, ridge_basis
+from twofold.regression import Projection, RidgeBasis, fit_projection, ridge_basis, threads_for
 
 N_LEADING, N_FULL = 32, 256
 """Directions of the two spaces, if there are so many features."""
@@ -40,10 +40,15 @@ def feature_spaces(problem: Problem, n_components: int | None, unit: bool) -> li
     """
     n_features = math.prod(problem.shape)
     sizes = {n_components} if n_components else {min(n_features, n) for n in (N_LEADING, N_FULL)}
+    with threads_for(2.0 * problem.features.n_items * n_features * max(sizes)):
+        return _spaces(problem, sorted(sizes), unit)
+
+
+def _spaces(problem: Problem, sizes: list[int], unit: bool) -> list[FeatureSpace]:
     whole = fit_projection(problem.features, max(sizes), clipped=True, unit=unit)
     points = whole.points(problem.features, problem.items)
     spaces = []
-    for size in sorted(sizes):
+    for size in sizes:
         scale = float(np.sqrt(np.square(points[:, :size]).sum(axis=1).mean())) or 1.0
         projection = whole.leading(size, scale)
         some = np.ascontiguousarray(points[:, :size]) / np.float32(scale)

@@ -25,18 +25,22 @@ class ValidationTrace:
         self.name = name
         self._held_out: Statements
         self._rounds: list[list[list[Ranks]]] = []
+        self._means: list[list[list[float]]] = []  # of the first kind: asked for after every round
 
     def open_fold(self, fold: ItemFold) -> None:
         """Begin to record the rounds of another fold."""
         self._held_out = fold.held_out
         self._rounds.append([])
+        self._means.append([])
 
     def record(self, round_: Round) -> None:
         """Record a round of the fold that is open."""
         half = np.arange(len(self._held_out)) % 2 == 0
         parts = (np.ones(len(half), dtype=bool), half, ~half)
         rank = _ranker(self._held_out, round_.similarity)
-        self._rounds[-1].append([rank(part) for part in parts])
+        ranks = [rank(part) for part in parts]
+        self._rounds[-1].append(ranks)
+        self._means[-1].append([kinds[0].mean() if kinds[0].size else np.nan for kinds in ranks])
 
     @property
     def n_folds(self) -> int:
@@ -61,10 +65,9 @@ class ValidationTrace:
     def scores(self, half: int | None = None) -> NDArray[np.float64]:
         """Return the AUROC of each round, or of triplets the share in order; mean over folds."""
         part = 0 if half is None else 1 + half
-        n_rounds = min(map(len, self._rounds))
-        return np.array(
-            [np.mean([fold[k][part][0].mean() for fold in self._rounds]) for k in range(n_rounds)]
-        )
+        n_rounds = min(map(len, self._means))
+        of_part = [[means[part] for means in fold[:n_rounds]] for fold in self._means]
+        return np.asarray(np.mean(of_part, axis=0))
 
 
 def ranks_of(statements: Statements, similarity: Similarity) -> Ranks:

@@ -15,7 +15,6 @@ from twofold.regression._features import (
     item_shape,
     n_rows,
     open_features,
-    refuse_not_finite,
 )
 from twofold.regression._fit import (
     FittedEmbedder,
@@ -24,6 +23,7 @@ from twofold.regression._fit import (
     refresh_embedder,
     refuse_flipped_vectors,
 )
+from twofold.regression._input_checks import check_features, preprocessed, sound_features
 from twofold.regression._layers import layer_batches, layer_names, read_layers
 from twofold.regression._network import (
     MILD,
@@ -98,6 +98,7 @@ __all__ = [
     "as_numbers",
     "as_table",
     "build_network",
+    "check_features",
     "checkpoint_path",
     "epoch_callback",
     "equal_rows",
@@ -121,16 +122,17 @@ __all__ = [
     "possible_regression",
     "predict_points",
     "prepare_network",
+    "preprocessed",
     "read_layers",
     "rebuild_network",
     "refresh_embedder",
     "refuse_flipped_vectors",
-    "refuse_not_finite",
     "refuse_unknown_embedder",
     "resolve_network",
     "ridge_basis",
     "save_embedder",
     "save_features",
+    "sound_features",
     "take_rows",
     "threads_for",
     "train_network",

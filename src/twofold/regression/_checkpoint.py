@@ -19,6 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from twofold._core.files import check_place, new_file
+from twofold._core.reasons import reason_of
+from twofold._core.text_files import parse_json
 
 LARGEST_SHARE = 0.05
 """Of the time of training that may go into writing."""
@@ -83,6 +85,10 @@ class Trainer:
         return rate
 
 
+class OtherTrainingError(ValueError):
+    """A file that is whole, but belongs to another training."""
+
+
 class Checkpoint:
     """The file that one training is kept in.
 
@@ -109,9 +115,19 @@ class Checkpoint:
         if not self.path.exists():
             return Progress()
         tensors, notes = _read(self.path)
+        try:
+            return self._restored(trainer, tensors, notes)
+        except OtherTrainingError:
+            raise
+        except _DAMAGE as error:
+            raise _unreadable(self.path, error) from error
+
+    def _restored(
+        self, trainer: Trainer, tensors: dict[str, Tensor], notes: dict[str, Any]
+    ) -> Progress:
         is_same_loss = math.isclose(notes["first_loss"], self._first_loss, rel_tol=SAME_LOSS)
         if notes["identity"] != self._identity or not is_same_loss:
-            raise ValueError(
+            raise OtherTrainingError(
                 f"{self.path} holds another training (other data, settings or seed): name another "
                 "checkpoint, or remove it to begin anew."
             )
@@ -210,9 +226,21 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
     try:
         with safe_open(path, framework="pt") as file:
-            notes = json.loads((file.metadata() or {})["training"])
-            return {name: file.get_tensor(name) for name in file.keys()}, notes  # noqa: SIM118
-    except (SafetensorError, KeyError, ValueError, OSError) as error:
-        raise ValueError(
-            f"{path} is no checkpoint that can be read ({error}): remove it to begin anew."
-        ) from error
+            notes = parse_json((file.metadata() or {})["training"], "Its text", "remove it")
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, KeyError, ValueError, TypeError, OSError) as error:
+        raise _unreadable(path, error) from error
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and torch.isnan(tensor).any():  # limits may be infinite
+            raise _unreadable(path, ValueError(f"{name} holds NaN"))
+    return tensors, notes
+
+
+_DAMAGE = (KeyError, TypeError, ValueError, RuntimeError, AttributeError, OverflowError)
+"""What fields that are missing, of other types or of other shapes raise."""
+
+
+def _unreadable(path: Path, error: Exception) -> ValueError:
+    return ValueError(
+        f"{path} is no checkpoint that can be read ({reason_of(error)}): remove it to begin anew."
+    )

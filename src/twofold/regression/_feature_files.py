@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch.utils.data import Dataset
 
+from twofold._core.numpy_files import as_sparse, read_npy, read_npz
+
 DENSE, SPARSE = "features.npy", "features.npz"
 
 
@@ -25,8 +27,8 @@ def save_features(X: Any, folder: Path) -> None:
 def load_features(folder: Path) -> Any:
     """Read what `save_features` wrote."""
     if (folder / SPARSE).exists():
-        return sparse.csr_array(sparse.load_npz(folder / SPARSE))
-    return np.load(folder / DENSE, allow_pickle=False)
+        return as_sparse(folder / SPARSE, read_npz(folder / SPARSE))
+    return read_npy(folder / DENSE)
 
 
 def as_table(X: NDArray[Any], names: Sequence[str]) -> Any:

@@ -17,6 +17,8 @@ from sklearn.utils.validation import _num_samples
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from twofold._core.float32 import LARGEST
+
 HELD_SHARE = 0.5
 """The most of a GPU's free memory that features may take."""
 BLOCK_NUMBERS = 2**22
@@ -81,11 +83,31 @@ class DatasetFeatures:
 
     def rows(self, items: Tensor) -> Tensor:
         """Return items by number."""
-        return torch.stack([self._item(number) for number in items.tolist()]).to(self.device)
+        found = [self._item(number) for number in items.tolist()]
+        for number, tensor in zip(items.tolist(), found, strict=True):
+            if tensor.shape != found[0].shape:
+                raise ValueError(
+                    f"All items of a Dataset must have one shape; item {number} has "
+                    f"{tuple(tensor.shape)}, and item {int(items[0])} has {tuple(found[0].shape)}."
+                )
+        rows = torch.stack(found)
+        if not torch.isfinite(rows).all():
+            wrong = ~torch.isfinite(rows.flatten(1)).all(dim=1)
+            raise ValueError(
+                "X holds NaN or infinity, as float32, first in item "
+                f"{int(items[wrong.nonzero()[0, 0]])}. Replace or drop these values first."
+            )
+        return rows.to(self.device)
 
     def _item(self, number: int) -> Tensor:
         item = self.dataset[number]
-        tensor = torch.as_tensor(item[0] if isinstance(item, tuple | list) else item)
+        try:
+            tensor = torch.as_tensor(item[0] if isinstance(item, tuple | list) else item)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise TypeError(
+                f"An item of a Dataset must be a tensor or an array of numbers; item {number} is "
+                f"not ({type(item).__name__}: {error})."
+            ) from error
         return tensor if tensor.dtype == torch.uint8 else tensor.float()
 
 
@@ -111,7 +133,10 @@ def open_features(X: Any, device: str) -> Features:
 def item_shape(X: Any) -> tuple[int, ...]:
     """Return the shape of one item of `X`."""
     if isinstance(X, Dataset):
-        return tuple(DatasetFeatures(X, torch.device("cpu")).rows(torch.tensor([0])).shape[1:])
+        shape = DatasetFeatures(X, torch.device("cpu")).rows(torch.tensor([0])).shape[1:]
+        if not shape:
+            raise ValueError("An item of a Dataset must be a vector or an image, got one number.")
+        return tuple(shape)
     return tuple(X.shape[1:])
 
 
@@ -165,7 +190,7 @@ def is_memory_mapped(X: Any) -> bool:
 
 
 def refuse_not_finite(X: NDArray[Any]) -> None:
-    """Look through a memory-mapped array, a part at a time, for what is no finite number."""
+    """Look through a memory-mapped array, a part at a time, for what is not finite as float32."""
     if X.ndim < 2 or X.dtype.kind not in "biuf":
         raise ValueError(f"X must hold numbers, an item a row, got {X.dtype} of shape {X.shape}.")
     if X.dtype.kind != "f":
@@ -173,11 +198,12 @@ def refuse_not_finite(X: NDArray[Any]) -> None:
     size = max(1, BLOCK_NUMBERS // max(1, int(np.prod(X.shape[1:]))))
     for first in range(0, len(X), size):
         part = np.asarray(X[first : first + size]).reshape(-1, X[0].size)
-        wrong = np.flatnonzero(~np.isfinite(part).all(axis=1))
+        wrong = np.flatnonzero(~(np.abs(part) <= LARGEST).all(axis=1))
         if wrong.size:
+            what = "NaN or infinity" if not np.isfinite(part).all() else "numbers beyond float32's"
             raise ValueError(
-                f"Input X contains NaN or infinity, first in row {first + wrong[0]}. Replace or "
-                "drop it first."
+                f"Input X contains {what}, first in row {first + wrong[0]}. Replace or drop it "
+                "first."
             )
 
 

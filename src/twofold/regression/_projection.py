@@ -21,7 +21,10 @@ from twofold.regression._network_embedder import predict_points
 SAMPLED_NUMBERS, FEWEST_SAMPLED = 2**24, 1024
 """Numbers, and items, that a projection is estimated on, of items spread evenly over all."""
 LARGEST_EXACT = 1024
-"""Features up to which the leading directions are computed exactly, else by a randomised SVD."""
+"""Features, or else items, up to which the leading directions are computed exactly; beyond both by
+a randomised SVD."""
+ROUNDING = 1e-10
+"""Variance, as a part of the largest, that float32 features have by rounding alone."""
 N_DEVIATIONS = 2.0
 """Of a feature, from its mean: what lies further out counts for that far. See
 `benchmarks/ablations.py`."""
@@ -151,6 +154,8 @@ def _principal_directions(sample: Tensor, n_directions: int) -> Tensor:
     """
     if sample.shape[1] <= LARGEST_EXACT:
         found = torch.linalg.eigh(sample.T @ sample).eigenvectors.flip(1)[:, :n_directions].T
+    elif sample.shape[0] <= LARGEST_EXACT:
+        found = _directions_of_few(sample)[:n_directions]
     else:
         n_found = min(n_directions, *sample.shape)
         found = torch.from_numpy(
@@ -160,6 +165,20 @@ def _principal_directions(sample: Tensor, n_directions: int) -> Tensor:
     largest = directions.abs().argmax(dim=1, keepdim=True)
     signed: Tensor = directions * directions.gather(1, largest).sign()
     return signed
+
+
+def _directions_of_few(sample: Tensor) -> Tensor:
+    """Return all directions of a sample with fewer rows than columns, by the rows' products.
+
+    A X Xᵀ = λ A gives the directions A X / √λ, in O(n² d), exactly. A randomised decomposition
+    of 50 rows of 2,000 columns took 3 times as long on one core.
+    """
+    rows = sample.double()
+    values, vectors = torch.linalg.eigh(rows @ rows.T)
+    values, vectors = values.flip(0), vectors.flip(1)
+    real = values > ROUNDING * values[0].clamp(min=torch.finfo(torch.float64).tiny)
+    found: Tensor = (vectors[:, real].T @ rows) / values[real].sqrt()[:, None]
+    return found.to(sample.dtype)
 
 
 class ProjectionLayer(nn.Module):

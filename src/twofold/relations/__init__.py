@@ -23,7 +23,8 @@ from twofold.relations._item_folds import (
     n_rarer,
 )
 from twofold.relations._labels import LabelRelation
-from twofold.relations._pairs import PairRelation, pair_keys
+from twofold.relations._pair_checks import pair_keys
+from twofold.relations._pairs import PairRelation, check_pair_relation
 from twofold.relations._patterns import LabelPatterns
 from twofold.relations._statement_arrays import statement_arrays, statements_of
 from twofold.relations._triplets import TripletRelation
@@ -42,6 +43,7 @@ __all__ = [
     "TripletRelation",
     "alike_by_sign",
     "as_relation",
+    "check_pair_relation",
     "diagnose",
     "hold_out_items",
     "hold_out_statements",

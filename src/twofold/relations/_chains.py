@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from twofold.relations._pairs import PairRelation
+from twofold._core.limits import refuse_beyond_memory
+from twofold.relations._pairs import PairRelation, check_pair_relation
 
+GRAPH_BYTES = 40
+"""An item, in the graphs of all statements and of the similar ones, and their parts."""
 CHUNK_PARTNERS = 2**22
 """Partners that are looked up at a time."""
 
@@ -40,6 +43,12 @@ class Contradiction:
 
 def similar_graph(relation: PairRelation) -> sparse.csr_array:
     """Return the symmetric graph of statements above one half, indices sorted."""
+    check_pair_relation(relation)
+    refuse_beyond_memory(
+        f"Graphs of {relation.n_items} items",
+        GRAPH_BYTES * relation.n_items,
+        "Number only the items that are in some pair: np.unique(ids, return_inverse=True).",
+    )
     alike = relation.similar > 0.5
     left, right = relation.left[alike], relation.right[alike]
     ends = (np.concatenate([left, right]), np.concatenate([right, left]))

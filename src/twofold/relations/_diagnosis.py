@@ -15,7 +15,8 @@ from scipy.sparse.csgraph import connected_components
 
 from twofold._core.checks import check_count
 from twofold.relations._chains import Contradiction, contradictions, similar_graph
-from twofold.relations._pairs import PairRelation, pair_keys
+from twofold.relations._pair_checks import pair_keys
+from twofold.relations._pairs import PairRelation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,6 +104,7 @@ def diagnose(relation: PairRelation, max_chains: int = 100) -> Diagnosis:
     (1, (Contradiction(row=2, left=0, right=2, chain=(0, 1, 2)),))
     """
     max_chains = check_count("max_chains", max_chains, minimum=0)
+    friends = similar_graph(relation)
     n_items, n_pairs = relation.n_items, relation.n_pairs
     keys = pair_keys(relation.left, relation.right, n_items)
     stated, times = np.unique(keys, return_counts=True)
@@ -110,7 +112,6 @@ def diagnose(relation: PairRelation, max_chains: int = 100) -> Diagnosis:
     links = sparse.csr_array(
         (np.ones(n_pairs, dtype=bool), (relation.left, relation.right)), shape=(n_items, n_items)
     )
-    friends = similar_graph(relation)
     n_contradictions, listed = contradictions(relation, friends, max_chains)
     n_similar = int(np.count_nonzero(relation.similar == 1))
     n_dissimilar = int(np.count_nonzero(relation.similar == 0))

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from twofold._core.checks import check_count
 from twofold._core.random import RandomState, as_generator
-from twofold.relations._pairs import PairRelation, pair_keys
+from twofold.relations._pair_checks import pair_keys
+from twofold.relations._pairs import PairRelation, check_pair_relation
 
 
 class TooFewPairsError(ValueError):
@@ -50,6 +51,7 @@ def split_folds(
     random_state : int, Generator or None
         Seed of the parts.
     """
+    check_pair_relation(relation)
     n_folds = check_count("n_folds", n_folds, minimum=2)
     rng = as_generator(random_state)
     keys = pair_keys(relation.left, relation.right, relation.n_items)

@@ -11,6 +11,8 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples
 
+from twofold._core.checks import as_array, refuse_masked
+from twofold._core.sparse_checks import check_sparse
 from twofold.relations._labels import LabelRelation
 from twofold.relations._pairs import PairRelation
 from twofold.relations._triplets import TripletRelation
@@ -49,6 +51,9 @@ def labels_as_relation(learner_name: str, X: Any, y: Any, grade: str) -> LabelRe
             f"{learner_name} requires y to be passed, but the target y is None. Pass y (classes "
             "or a 0/1 indicator matrix), or relation=."
         )
+    refuse_masked("y", y)
+    if sparse.issparse(y):
+        y = check_sparse("y", y).tocsr()
     try:
         labels: Any = y if sparse.issparse(y) else np.asarray(y)
     except ValueError:
@@ -101,7 +106,7 @@ def stated_pairs(relation: PairRelation | LabelRelation) -> PairRelation:
 
 def alike_by_sign(y: ArrayLike, n_pairs: int) -> NDArray[np.bool_]:
     """Return which pairs are stated as alike, by +1 and not by −1."""
-    signs = np.asarray(y)
+    signs = as_array("y", y)
     if signs.shape != (n_pairs,):
         raise ValueError(f"y must have one entry a pair, shape ({n_pairs},), got {signs.shape}.")
     wrong = np.flatnonzero((signs != 1) & (signs != -1))

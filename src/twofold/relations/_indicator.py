@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twofold._core.checks import check_n_items
+from twofold._core.checks import as_array, check_n_items, refuse_masked
 from twofold._core.classes import is_unknown
+from twofold._core.sparse_checks import check_sparse
 
 SMALL_RANGE = 2**16
 """Of whole numbers, beyond one for each item."""
@@ -59,9 +60,7 @@ def number_classes(classes: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
 def encode_indicator(labels: Any) -> sparse.csr_array:
     """Return a dense or sparse 0/1 matrix as a sparse indicator."""
     if sparse.issparse(labels):
-        if labels.ndim != 2:
-            raise ValueError(f"A sparse label matrix must be 2-dimensional, got {labels.shape}.")
-        matrix = sparse.csr_array(labels, copy=True)
+        matrix = sparse.csr_array(check_sparse("labels", labels), copy=True)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
         wrong = np.flatnonzero(matrix.data != 1)
@@ -71,7 +70,7 @@ def encode_indicator(labels: Any) -> sparse.csr_array:
                 wrong.size, rows[wrong[0]], matrix.indices[wrong[0]], matrix.data[wrong[0]]
             )
     else:
-        dense = np.asarray(labels)
+        dense = as_array("labels", labels)
         if dense.dtype.kind not in "biuf":
             raise TypeError(f"A label matrix must hold 0 and 1, got {dense.dtype}.")
         wrong_at = np.argwhere((dense != 0) & (dense != 1))
@@ -89,6 +88,7 @@ def encode_indicator(labels: Any) -> sparse.csr_array:
 
 def _class_vector(labels: Any) -> NDArray[Any]:
     """Return classes as an array in which an unknown one can still be told."""
+    refuse_masked("labels", labels)
     try:
         classes = np.asarray(labels)
     except ValueError:

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from twofold._core.checks import check_choice, check_count, check_equal_lengths, check_item_ids
 from twofold._core.classes import is_matrix
+from twofold._core.limits import refuse_beyond_memory
 from twofold._core.random import RandomState, as_generator
 from twofold._core.warnings import RelationWarning, warn_user
 from twofold.relations._class_sampling import sample_class_partners
@@ -24,6 +25,8 @@ from twofold.relations._pairs import PairRelation
 from twofold.relations._patterns import LabelPatterns, find_patterns
 from twofold.relations._renumbering import taken_items
 
+PAIR_BYTES = 60
+"""Of memory for a sampled pair, while the relation of all of them is made."""
 Grade = Literal["overlap", "jaccard"]
 
 
@@ -192,6 +195,11 @@ class LabelRelation:
         n_dissimilar = check_count("n_dissimilar", n_dissimilar, minimum=0)
         if n_similar + n_dissimilar == 0:
             raise ValueError("n_similar and n_dissimilar are both 0: ask for at least one partner.")
+        refuse_beyond_memory(
+            f"{n_similar + n_dissimilar} partners for each of {self.n_items} items",
+            PAIR_BYTES * (n_similar + n_dissimilar) * self.n_items,
+            "Ask for fewer: 10 of each kind are usual.",
+        )
         rng = as_generator(random_state)
         if self.is_partition:
             partners = sample_class_partners(self.class_codes(), n_similar, n_dissimilar, rng)

@@ -11,17 +11,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twofold._core.checks import (
+    LARGEST_WEIGHT,
     check_count,
     check_equal_lengths,
-    check_item_ids,
     check_n_items,
     check_pairs,
-    frozen_view,
+    own_item_ids,
+    refuse_masked,
 )
+from twofold._core.frozen import freeze
 from twofold._core.random import RandomState, as_generator
-from twofold._core.warnings import RelationWarning, warn_user
+from twofold._core.warnings import RelationWarning
 from twofold.relations._holding_out import n_held_out
-from twofold.relations._renumbering import renumbering
+from twofold.relations._pair_checks import (
+    own_grades,
+    own_weights,
+    pair_keys,
+    refuse_self_pairs,
+    warn_of_contradictions,
+)
+from twofold.relations._renumbering import renumbering, taken_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -58,10 +67,10 @@ class PairRelation:
 
     def __post_init__(self) -> None:
         n_items = check_n_items(self.n_items)
-        left = check_item_ids("left", self.left, n_items)
-        right = check_item_ids("right", self.right, n_items)
-        similar = _check_similar(self.similar)
-        weight = None if self.weight is None else _check_weight(self.weight)
+        left = own_item_ids("left", self.left, n_items)
+        right = own_item_ids("right", self.right, n_items)
+        similar = own_grades(self.similar)
+        weight = None if self.weight is None else own_weights(self.weight)
         if weight is None:
             check_equal_lengths(left=left, right=right, similar=similar)
         else:
@@ -70,13 +79,13 @@ class PairRelation:
             raise ValueError(
                 "The relation is empty: state at least one pair of items as alike or not alike."
             )
-        _refuse_self_pairs(left, right)
-        _warn_of_contradictions(left, right, similar, n_items)
-        object.__setattr__(self, "left", frozen_view(left))
-        object.__setattr__(self, "right", frozen_view(right))
-        object.__setattr__(self, "similar", frozen_view(similar))
+        refuse_self_pairs(left, right)
+        warn_of_contradictions(left, right, similar, n_items)
+        object.__setattr__(self, "left", left)
+        object.__setattr__(self, "right", right)
+        object.__setattr__(self, "similar", similar)
         object.__setattr__(self, "n_items", n_items)
-        object.__setattr__(self, "weight", None if weight is None else frozen_view(weight))
+        object.__setattr__(self, "weight", weight)
 
     @classmethod
     def from_pairs(
@@ -90,6 +99,7 @@ class PairRelation:
 
         `n_items` is one more than the largest id if it is not given; `similar` may be booleans.
         """
+        refuse_masked("pairs", pairs)
         try:
             table = np.asarray(pairs)
         except ValueError:
@@ -138,7 +148,7 @@ class PairRelation:
         rows : array_like of int or of bool
             Rows of the statements, or a mask over all of them.
         """
-        return self._rows(np.asarray(rows), np.arange(self.n_items), self.n_items)
+        return self._rows(taken_rows("rows", rows, self.n_pairs), None, self.n_items)
 
     def merge(self, other: PairRelation) -> PairRelation:
         """Return the statements of both; the larger number of items counts."""
@@ -158,7 +168,7 @@ class PairRelation:
     def over(self, n_items: int) -> PairRelation:
         """Return the same statements over more items."""
         n_items = check_count("n_items", n_items, minimum=self.n_items)
-        return self._rows(np.ones(self.n_pairs, dtype=bool), np.arange(n_items), n_items)
+        return self._rows(slice(None), None, n_items)
 
     def without(self, pairs: ArrayLike) -> PairRelation:
         """Take statements back: all about these pairs, whichever item comes first.
@@ -181,7 +191,7 @@ class PairRelation:
         remain = ~np.isin(stated, withdrawn)
         if not remain.any():
             raise ValueError("These are all the statements there are: nothing would remain.")
-        return self._rows(remain, np.arange(self.n_items), self.n_items)
+        return self._rows(remain, None, self.n_items)
 
     def balanced(self) -> PairRelation:
         """Return the same statements, weighted so that the two kinds count alike in all.
@@ -195,6 +205,7 @@ class PairRelation:
             return self
         half = weight.sum() / 2
         weight *= self.similar * (half / alike) + (1 - self.similar) * (half / unalike)
+        weight *= min(1.0, LARGEST_WEIGHT / weight.max())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RelationWarning)
             return PairRelation(
@@ -238,18 +249,21 @@ class PairRelation:
         return self.take_pairs(~out), self.take_pairs(out)
 
     def _rows(
-        self, rows: NDArray[Any], new_number: NDArray[np.int64], n_items: int
+        self, rows: NDArray[Any] | slice, new_number: NDArray[np.int64] | None, n_items: int
     ) -> PairRelation:
-        """Return some statements, their items renumbered."""
+        """Return some statements, their items renumbered if new numbers are given."""
+        left, right = self.left[rows], self.right[rows]
+        if new_number is not None:
+            left, right = new_number[left], new_number[right]
         with warnings.catch_warnings():
             # Its contradictions were said when this relation was made.
             warnings.simplefilter("ignore", RelationWarning)
             return PairRelation(
-                new_number[self.left[rows]],
-                new_number[self.right[rows]],
-                self.similar[rows],
+                freeze(left),
+                freeze(right),
+                freeze(self.similar[rows]),
                 n_items,
-                None if self.weight is None else self.weight[rows],
+                None if self.weight is None else freeze(self.weight[rows]),
             )
 
     def __len__(self) -> int:
@@ -267,87 +281,13 @@ class PairRelation:
         )
 
 
-def _check_similar(values: Any) -> NDArray[np.float32]:
-    similar = _check_numbers("similar", values)
-    wrong = np.flatnonzero(~((similar >= 0) & (similar <= 1)))
-    if wrong.size:
-        value = similar[wrong[0]]
-        hint = " For {+1, -1} pass (y + 1) / 2." if value == -1 else ""
-        raise ValueError(
-            f"similar must be 1 for alike, 0 for not alike, or a grade in between; {wrong.size} "
-            f"value(s) are not in [0, 1], first at row {wrong[0]} ({value:g}).{hint}"
-        )
-    return similar.astype(np.float32, copy=False)
-
-
-def _check_weight(values: Any) -> NDArray[np.float32]:
-    weight = _check_numbers("weight", values)
-    wrong = np.flatnonzero(~((weight >= 0) & (weight <= np.finfo(np.float32).max)))
-    if wrong.size:
-        raise ValueError(
-            f"weight must be finite and not negative; {wrong.size} value(s) are not, first at row "
-            f"{wrong[0]} ({weight[wrong[0]]:g})."
-        )
-    if weight.size and not weight.any():
-        raise ValueError("weight is 0 for every pair, so that nothing is stated.")
-    return weight.astype(np.float32, copy=False)
-
-
-def _check_numbers(name: str, values: Any) -> NDArray[Any]:
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must have one dimension, got shape {array.shape}.")
-    if array.size and array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold numbers, got {array.dtype} (first: {array[0]!r}).")
-    return array
-
-
-def _refuse_self_pairs(left: NDArray[np.int64], right: NDArray[np.int64]) -> None:
-    self_pairs = np.flatnonzero(left == right)
-    if self_pairs.size:
-        raise ValueError(
-            f"{self_pairs.size} pair(s) join an item to itself, first at row {self_pairs[0]} "
-            f"(item {left[self_pairs[0]]}). Drop them: they say nothing about the relation."
-        )
-
-
-def pair_keys(left: NDArray[np.int64], right: NDArray[np.int64], n_items: int) -> NDArray[np.int64]:
-    """Return one number for each pair of items, the same whichever comes first.
-
-    Parameters
-    ----------
-    left, right : ndarray of int64, shape (n_pairs,)
-        Item indices below `n_items`, which are not checked.
-    n_items : int
-        Number of items, at most 2³¹, beyond which the numbers could overflow.
-
-    Returns
-    -------
-    keys : ndarray of int64, shape (n_pairs,)
-        min(left, right) · n_items + max(left, right).
-    """
-    return np.minimum(left, right) * n_items + np.maximum(left, right)
-
-
-def _warn_of_contradictions(
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-    similar: NDArray[np.float32],
-    n_items: int,
-) -> None:
-    """Count the pairs that are stated both above and below one half, and name the first."""
-    keys = pair_keys(left, right, n_items)
-    alike, unalike = similar > 0.5, similar < 0.5
-    # Sorting the keys with their side in the last bit costs one sort and no index array.
-    sided = np.sort(keys[alike | unalike] * 2 + alike[alike | unalike])
-    both = sided[1:][(sided[1:] - sided[:-1] == 1) & (sided[1:] % 2 == 1)] // 2
-    if both.size:
-        row = int(np.flatnonzero(np.isin(keys, both))[0])
-        warn_user(
-            f"{both.size} pair(s) are stated both as alike and as not alike, first items "
-            f"{left[row]} and {right[row]} (row {row}). Both statements are kept.",
-            RelationWarning,
-        )
+def check_pair_relation(relation: Any) -> None:
+    """Refuse what is no PairRelation where statements about pairs are needed."""
+    if not isinstance(relation, PairRelation):
+        hint = ""
+        if type(relation).__name__ == "LabelRelation":
+            hint = " Its sample_pairs() draws some of the pairs that labels state."
+        raise TypeError(f"relation must be a PairRelation, got {type(relation).__name__}.{hint}")
 
 
 def _weight_or_ones(relation: PairRelation) -> NDArray[np.float32]:

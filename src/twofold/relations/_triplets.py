@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from twofold._core.checks import (
     check_count,
     check_equal_lengths,
-    check_item_ids,
     check_n_items,
-    frozen_view,
+    own_item_ids,
 )
 from twofold._core.random import RandomState, as_generator
 from twofold.relations._holding_out import n_held_out
@@ -38,9 +37,9 @@ class TripletRelation:
 
     def __post_init__(self) -> None:
         n_items = check_n_items(self.n_items)
-        anchor = check_item_ids("anchor", self.anchor, n_items)
-        positive = check_item_ids("positive", self.positive, n_items)
-        negative = check_item_ids("negative", self.negative, n_items)
+        anchor = own_item_ids("anchor", self.anchor, n_items)
+        positive = own_item_ids("positive", self.positive, n_items)
+        negative = own_item_ids("negative", self.negative, n_items)
         check_equal_lengths(anchor=anchor, positive=positive, negative=negative)
         if not anchor.size:
             raise ValueError("The relation is empty: state at least one triplet.")
@@ -52,9 +51,9 @@ class TripletRelation:
                 f"({anchor[row]}, {positive[row]}, {negative[row]}). Drop them: they compare "
                 "nothing."
             )
-        object.__setattr__(self, "anchor", frozen_view(anchor))
-        object.__setattr__(self, "positive", frozen_view(positive))
-        object.__setattr__(self, "negative", frozen_view(negative))
+        object.__setattr__(self, "anchor", anchor)
+        object.__setattr__(self, "positive", positive)
+        object.__setattr__(self, "negative", negative)
         object.__setattr__(self, "n_items", n_items)
 
     @property

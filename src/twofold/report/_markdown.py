@@ -9,14 +9,16 @@ from twofold.report._contents import TITLE, MethodList, Section, contents
 from twofold.report._table import Cell, RowGroup, Table
 from twofold.report._wording import with_spread
 
+ESCAPED = str.maketrans({"<": "&lt;", ">": "&gt;", "&": "&amp;", "[": r"\[", "`": r"\`"})
+
 
 def paper_tables(records: Iterable[RunRecord]) -> str:
     """Return the report of some records as Markdown: its sentences and tables, no figures."""
     whole = contents(records)
     parts = [
         f"# {TITLE}",
-        " ".join(whole.conclusion),
-        *(["\n".join(f"- {finding}" for finding in whole.findings)] if whole.findings else []),
+        _text(" ".join(whole.conclusion)),
+        *(["\n".join(f"- {_text(one)}" for one in whole.findings)] if whole.findings else []),
         *(_section(section) for section in whole.sections),
         "## The methods",
         *(_methods(those) for those in whole.methods),
@@ -25,7 +27,8 @@ def paper_tables(records: Iterable[RunRecord]) -> str:
 
 
 def _section(section: Section) -> str:
-    return "\n\n".join([f"## {section.title}", *section.paragraphs, *map(_table, section.tables)])
+    paragraphs = map(_text, section.paragraphs)
+    return "\n\n".join([f"## {_text(section.title)}", *paragraphs, *map(_table, section.tables)])
 
 
 def _table(table: Table) -> str:
@@ -35,7 +38,8 @@ def _table(table: Table) -> str:
         _line("---", *("---:" for _ in table.columns)),
         *(line for group in table.groups for line in _rows(group, len(table.columns))),
     ]
-    return "\n\n".join([f"### {table.title}", "\n".join(lines), table.measured, *table.notes])
+    below = map(_text, (table.measured, *table.notes))
+    return "\n\n".join([f"### {_text(table.title)}", "\n".join(lines), *below])
 
 
 def _rows(group: RowGroup, n_columns: int) -> list[str]:
@@ -56,9 +60,14 @@ def _with_note(text: str, note: str) -> str:
 
 
 def _line(*cells: str) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    return f"| {' | '.join(_text(cell).replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _text(text: str) -> str:
+    """Return text on one line in which nothing is a tag, a link or code, whoever wrote it."""
+    return " ".join(text.split()).translate(ESCAPED)
 
 
 def _methods(those: MethodList) -> str:
-    lines = [f"- **{title}**: {explanation}" for title, explanation in those.methods]
-    return "\n".join([f"### {those.title}\n", *lines])
+    lines = [f"- **{_text(title)}**: {_text(explanation)}" for title, explanation in those.methods]
+    return "\n".join([f"### {_text(those.title)}\n", *lines])

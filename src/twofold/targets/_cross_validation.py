@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
-from twofold._core.checks import check_choice, check_count
+from twofold._core.checks import check_callable, check_choice, check_count
 from twofold._core.random import RandomState, as_generator
 from twofold.evaluation import Metric, pair_similarity
 from twofold.relations import Fold, PairRelation, split_folds
@@ -116,6 +116,7 @@ def cross_validated_similarity(
         −‖a − b‖ of two targets, or a·b with ``loss="dot"``. A pair whose items the other folds do
         not connect gets a value in the middle between both kinds, which speaks for neither.
     """
+    check_callable("progress", progress)
     rng = as_generator(random_state)
     folds = split_folds(relation, n_folds, rng)
     scores = HeldOutScorer(n_components, loss).score_folds(relation, folds, rng, progress)

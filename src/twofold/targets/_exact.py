@@ -11,6 +11,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold._core.frozen import freeze
 from twofold._core.warnings import TargetWarning, warn_user
 from twofold.relations import LabelRelation
 from twofold.targets._label_matrix import LabelMatrix
@@ -58,7 +59,7 @@ def solve_exactly(
     else:
         table, which, least = _leading_directions(relation, dim)
     return TargetSolution(
-        table=table.astype(np.float32),
+        table=freeze(table.astype(np.float32)),
         which=which,
         loss=least,
         history=np.array([least]),

@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold._core.checks import check_callable
 from twofold._core.random import RandomState, as_generator
 from twofold.evaluation import pair_auroc
 from twofold.relations import Fold, PairRelation, split_folds
@@ -159,6 +160,7 @@ def gauge_targets(
     (True, 1.0)
     """
     began = time.perf_counter()
+    check_callable("progress", progress)
     rng = as_generator(random_state)
     scorer = HeldOutScorer(n_components, loss)
     folds = split_folds(relation, n_folds, rng)

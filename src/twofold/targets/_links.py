@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from twofold._core.checks import frozen_view
+from twofold._core.frozen import freeze
 from twofold.relations import PairRelation, TripletRelation
 
 PAIR_LINK = np.dtype([("neighbour", np.int32), ("similar", np.float32)])
@@ -45,7 +45,7 @@ class Links:
 def link_pairs(relation: PairRelation) -> Links:
     """List the pairs of each item, in O(n_items + n_pairs)."""
     # Read-only as a relation's own weights are, since Numba compiles for either.
-    weight = frozen_view(np.empty(0, np.float32)) if relation.weight is None else relation.weight
+    weight = freeze(np.empty(0, np.float32)) if relation.weight is None else relation.weight
     links = np.empty(2 * relation.n_pairs, dtype=PAIR_LINK)
     weights = np.empty(links.size if weight.size else 0, dtype=np.float32)
     starts = np.zeros(relation.n_items + 1, dtype=np.int64)

@@ -8,8 +8,10 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold._core.frozen import frozen_copy
+
 MOST_GATHERED = 2**24
-"""Numbers, 1 GiB, of which targets by item are an array; of more they read as one."""
+"""Numbers, 64 MiB, of which targets by item are an array; of more they read as one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +60,7 @@ class TargetRows:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TargetSolution:
-    """Target vectors and how they were found.
+    """Target vectors and how they were found; the arrays are read-only, and its own.
 
     Attributes
     ----------
@@ -69,7 +71,8 @@ class TargetSolution:
         one for every item.
     loss : float
         Mean loss at `points`, the prior's part included: over the statements; for
-        ``method="exact"`` over all pairs of known items; for "spread" over a sample of them.
+        ``method="exact"`` over all pairs of known items; for "nystrom" and "spread" over a
+        sample of them.
     history : ndarray of float64, shape (n_epochs + 1,)
         The loss at the start and after each epoch.
     n_epochs : int
@@ -78,7 +81,7 @@ class TargetSolution:
         Whether the loss had settled to `tol`; always so for an exact solution.
     seconds : float
         Wall time of the whole solution.
-    method : {"adam", "exact", "spread"}
+    method : {"adam", "exact", "nystrom", "spread"}
         How it was found.
     device : str
         Where it was found.
@@ -91,8 +94,14 @@ class TargetSolution:
     n_epochs: int
     converged: bool
     seconds: float
-    method: Literal["adam", "exact", "spread"]
+    method: Literal["adam", "exact", "nystrom", "spread"]
     device: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "table", frozen_copy(self.table))
+        object.__setattr__(self, "history", frozen_copy(self.history))
+        if self.which is not None:
+            object.__setattr__(self, "which", frozen_copy(self.which))
 
     @property
     def n_items(self) -> int:

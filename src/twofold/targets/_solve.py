@@ -10,17 +10,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from twofold._core.checks import check_choice, check_count, check_number
 from twofold._core.devices import resolve_device
+from twofold._core.limits import refuse_beyond_memory
 from twofold._core.random import RandomState, as_generator
 from twofold.relations import LabelRelation, PairRelation, TripletRelation
 from twofold.targets._adam import Budget, Callback, minimise
 from twofold.targets._engine import Objective
 from twofold.targets._exact import leaves_classes_out, solve_exactly, why_not_exact
 from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletLoss
+from twofold.targets._nystrom import is_too_large, solve_by_sampling
 from twofold.targets._solution import TargetSolution
 from twofold.targets._spread import solve_by_spreading, why_not_spread
 
+N_TABLES = 6
+"""Tables of as many numbers as the targets have that a solution holds at a time."""
 Loss = Literal["contrastive", "dot"]
-Method = Literal["auto", "adam", "exact", "spread"]
+Method = Literal["auto", "adam", "exact", "nystrom", "spread"]
 Relation = PairRelation | LabelRelation | TripletRelation
 
 
@@ -55,12 +59,14 @@ def solve_targets(
     loss : {"contrastive", "dot"}
         y ‖a − b‖² + (1 − y) max(0, m − ‖a − b‖)², or ½ (y − a·b)². Triplets always use
         max(0, m + ‖a − p‖² − ‖a − n‖²).
-    method : {"auto", "adam", "exact", "spread"}
+    method : {"auto", "adam", "exact", "nystrom", "spread"}
         "exact" solves a LabelRelation as a whole: with the dot product by its leading
         eigenvectors; with the contrastive loss, for classes and `n_components` ≥ classes − 1, by
         a regular simplex. "spread" gives each class a point of a sphere, far from all others,
-        however many there are. "auto" takes the exact solution where it has a place for every
-        class, spreads classes where it has not, and takes Adam for everything else.
+        however many there are. "nystrom" factors the relation of a sample of the items, and
+        extends the solution to all. "auto" takes the exact solution where it has a place for
+        every class, the sample's where label vectors are too many for it, spreads classes where it
+        has no place, and takes Adam for everything else.
     margin : float
         m, how far apart what is not alike has to be.
     max_epochs : int
@@ -119,18 +125,32 @@ def solve_targets(
     rng = as_generator(random_state)
     if isinstance(relation, LabelRelation):
         chosen = _resolve_method(relation, resolved, dim, method, is_free)
+        if chosen != "adam":
+            n_targets = relation.n_occurring if relation.is_partition else relation.n_items
+            _refuse_too_large(n_targets, dim)
         if chosen == "exact":
             return solve_exactly(relation, resolved, dim, began)
+        if chosen == "nystrom":
+            return solve_by_sampling(relation, dim, rng, began)
         if chosen == "spread":
             assert not isinstance(resolved, TripletLoss)
             return solve_by_spreading(relation, resolved, dim, rng, began)
-    elif method in ("exact", "spread"):
+    elif method in ("exact", "nystrom", "spread"):
         _refuse(method, "only a LabelRelation knows every pair")
+    _refuse_too_large(relation.n_items, dim)
     device = resolve_device(device)
     if isinstance(relation, LabelRelation):
         relation = relation.sample_pairs(random_state=rng)
     objective = Objective(relation, resolved, drawn_to, prior_weight)
     return minimise(objective, dim, first, device, rng, budget, began)
+
+
+def _refuse_too_large(n_targets: int, dim: int) -> None:
+    refuse_beyond_memory(
+        f"Targets of {n_targets} items in {dim} dimensions",
+        N_TABLES * 4 * n_targets * dim,
+        "Lower n_components, or number only the items that are in some statement.",
+    )
 
 
 def _resolved_loss(relation: Relation, loss: Loss, margin: float) -> PairLoss | TripletLoss:
@@ -145,19 +165,21 @@ def _resolve_method(
     dim: int,
     method: Method,
     is_free: bool,
-) -> Literal["adam", "exact", "spread"]:
+) -> Literal["adam", "exact", "nystrom", "spread"]:
     """Return the method that "auto" stands for, or say why the one asked for is not possible."""
     if method == "adam":
         return "adam"
     not_exact = why_not_exact(relation, objective, dim, is_free)
     not_spread = why_not_spread(relation, dim, is_free)
+    if method == "nystrom" and (relation.is_partition or not isinstance(objective, DotLoss)):
+        _refuse(method, "it is for the dot product, and for several labels an item")
     if method != "auto":
-        why_not = not_exact if method == "exact" else not_spread
+        why_not = not_spread if method == "spread" else not_exact
         if why_not is not None:
             _refuse(method, why_not)
         return method
     if not_exact is None and not leaves_classes_out(relation, objective, dim):
-        return "exact"
+        return "nystrom" if is_too_large(relation) else "exact"
     return "spread" if not_spread is None else "adam"
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct
 
 from twofold._core.checks import check_count
+from twofold._core.frozen import freeze
 from twofold.relations import LabelRelation
 from twofold.targets._exact import occurring_classes
 from twofold.targets._losses import PairLoss
@@ -63,7 +64,7 @@ def solve_by_spreading(
         table *= loss.length / math.sqrt(2)
     mean_loss = _sampled_loss(table, which[relation.known], loss, rng)
     return TargetSolution(
-        table=table,
+        table=freeze(table),
         which=which,
         loss=mean_loss,
         history=np.array([mean_loss]),

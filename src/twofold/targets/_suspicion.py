@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from twofold._core.checks import check_equal_lengths
-from twofold.relations import PairRelation
+from twofold._core.checks import as_array, check_equal_lengths
+from twofold.relations import PairRelation, check_pair_relation
 
 
 def suspicion(relation: PairRelation, similarity: ArrayLike) -> NDArray[np.float64]:
@@ -50,7 +50,11 @@ def rank_suspicious(relation: PairRelation, similarity: ArrayLike) -> NDArray[np
 
 
 def _check_similarity(relation: PairRelation, similarity: ArrayLike) -> NDArray[np.float64]:
-    values = np.asarray(similarity, dtype=np.float64)
+    check_pair_relation(relation)
+    values = as_array("similarity", similarity)
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"similarity must hold numbers, got {values.dtype}.")
+    values = values.astype(np.float64)
     if values.ndim != 1:
         raise ValueError(f"similarity must have one dimension, got shape {values.shape}.")
     check_equal_lengths(relation=relation.similar, similarity=values)

@@ -5,20 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 from torch.utils.data import Dataset
 
-from twofold.regression import is_memory_mapped, is_network, item_shape, refuse_not_finite
+from twofold._core.checks import as_array, check_pairs, refuse_masked
+from twofold._core.float32 import refuse_beyond_float32
+from twofold._core.sparse_checks import check_sparse
+from twofold.regression._features import is_memory_mapped, item_shape, refuse_not_finite
+from twofold.regression._network import is_network
 
 
 def check_features(learner: BaseEstimator, X: Any, *, reset: bool) -> Any:
     """Return features as the learner's embedder takes them; set or compare `n_features_in_`.
 
-    A network gets a finite numeric array of any number of dimensions, a CSR matrix, a
-    memory-mapped array or a Dataset; a scikit-learn regressor gets what the user gave, and checks
-    it itself.
+    A network gets an array of any number of dimensions, a CSR matrix, a memory-mapped array or a
+    Dataset, of numbers that are finite as float32; a scikit-learn regressor gets what the user
+    gave, and checks it itself. No index of a sparse matrix is trusted.
     """
+    X = sound_features(X)
     if not is_network(learner.embedder):
         if isinstance(X, Dataset):
             raise TypeError(
@@ -43,8 +50,35 @@ def check_features(learner: BaseEstimator, X: Any, *, reset: bool) -> Any:
         X = validate_data(
             learner, X, reset=reset, accept_sparse="csr", allow_nd=True, ensure_min_samples=1
         )
+        refuse_beyond_float32("X", X)
     _compare_shape(learner, tuple(int(size) for size in X.shape[1:]), reset)
     return X
+
+
+def preprocessed(preprocessor: Any, pairs: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows that pairs of item numbers stand for, one pair after the other.
+
+    Parameters
+    ----------
+    preprocessor : array_like, n_items rows, or callable
+        The rows, or what turns item numbers into them.
+    pairs : ndarray, shape (n_pairs, 2)
+        Item numbers; of an array, rows of it from 0 on.
+    """
+    if callable(preprocessor):
+        rows = as_array("What preprocessor returns", preprocessor(pairs.ravel()))
+        if len(rows) != pairs.size:
+            raise ValueError(f"preprocessor must return {pairs.size} rows, got {len(rows)}.")
+        return rows
+    items = as_array("preprocessor", preprocessor)
+    check_pairs("pairs", pairs, len(items))
+    return np.asarray(items[pairs.ravel()])
+
+
+def sound_features(X: Any) -> Any:
+    """Return features that are safe to read: no index out of range, no value masked."""
+    refuse_masked("X", X)
+    return check_sparse("X", X) if sparse.issparse(X) else X
 
 
 def _compare_shape(learner: BaseEstimator, shape: tuple[int, ...], reset: bool) -> None:

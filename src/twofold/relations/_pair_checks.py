@@ -1,0 +1,113 @@
+"""What statements about pairs must be: numbers in range, two items, and no secret contradiction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twofold._core.checks import LARGEST_WEIGHT, as_array
+from twofold._core.frozen import freeze, frozen_copy
+from twofold._core.warnings import RelationWarning, warn_user
+
+SMALLEST_WEIGHT = 1 / LARGEST_WEIGHT
+"""Of the largest one: what lies beyond either is lost in float32, summed over the statements."""
+
+
+def own_grades(values: Any) -> NDArray[np.float32]:
+    """Return what pairs state as a read-only copy of float32, each in [0, 1]."""
+    similar = _own_numbers("similar", values)
+    # NaN fails both comparisons, and passes through min and max.
+    if similar.size and not (similar.min() >= 0 and similar.max() <= 1):
+        wrong = np.flatnonzero(~((similar >= 0) & (similar <= 1)))
+        value = similar[wrong[0]]
+        hint = " For {+1, -1} pass (y + 1) / 2." if value == -1 else ""
+        raise ValueError(
+            f"similar must be 1 for alike, 0 for not alike, or a grade in between; {wrong.size} "
+            f"value(s) are not in [0, 1], first at row {wrong[0]} ({value:g}).{hint}"
+        )
+    return _as_float32(similar)
+
+
+def own_weights(values: Any) -> NDArray[np.float32]:
+    """Return the weights of pairs as a read-only copy of float32, some above 0."""
+    weight = _own_numbers("weight", values)
+    if weight.size and not (weight.min() >= 0 and weight.max() <= LARGEST_WEIGHT):
+        wrong = np.flatnonzero(~((weight >= 0) & (weight <= LARGEST_WEIGHT)))
+        raise ValueError(
+            f"weight must be finite, not negative and at most {LARGEST_WEIGHT:g}; {wrong.size} "
+            f"value(s) are not, first at row {wrong[0]} ({weight[wrong[0]]:g}). Only proportions "
+            "count: divide all of them by the largest."
+        )
+    if weight.size and 0 < weight.max() < SMALLEST_WEIGHT:
+        raise ValueError(
+            f"weight must not be below {SMALLEST_WEIGHT:g} everywhere, got at most "
+            f"{weight.max():g}. Only proportions count: divide all of them by the largest."
+        )
+    if weight.size and not weight.any():
+        raise ValueError("weight is 0 for every pair, so that nothing is stated.")
+    return _as_float32(weight)
+
+
+def _own_numbers(name: str, values: Any) -> NDArray[Any]:
+    """Return numbers as a read-only copy, which is what is checked."""
+    array = as_array(name, values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, got shape {array.shape}.")
+    if array.size and array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold numbers, got {array.dtype} (first: {array[0]!r}).")
+    return frozen_copy(array)
+
+
+def _as_float32(array: NDArray[Any]) -> NDArray[np.float32]:
+    return array if array.dtype == np.float32 else freeze(array.astype(np.float32))
+
+
+def refuse_self_pairs(left: NDArray[np.int64], right: NDArray[np.int64]) -> None:
+    """Refuse pairs of an item with itself."""
+    self_pairs = np.flatnonzero(left == right)
+    if self_pairs.size:
+        raise ValueError(
+            f"{self_pairs.size} pair(s) join an item to itself, first at row {self_pairs[0]} "
+            f"(item {left[self_pairs[0]]}). Drop them: they say nothing about the relation."
+        )
+
+
+def pair_keys(left: NDArray[np.int64], right: NDArray[np.int64], n_items: int) -> NDArray[np.int64]:
+    """Return one number for each pair of items, the same whichever comes first.
+
+    Parameters
+    ----------
+    left, right : ndarray of int64, shape (n_pairs,)
+        Item indices below `n_items`, which are not checked.
+    n_items : int
+        Number of items, at most 2³¹, beyond which the numbers could overflow.
+
+    Returns
+    -------
+    keys : ndarray of int64, shape (n_pairs,)
+        min(left, right) · n_items + max(left, right).
+    """
+    return np.minimum(left, right) * n_items + np.maximum(left, right)
+
+
+def warn_of_contradictions(
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    similar: NDArray[np.float32],
+    n_items: int,
+) -> None:
+    """Count the pairs that are stated both above and below one half, and name the first."""
+    keys = pair_keys(left, right, n_items)
+    alike, unalike = similar > 0.5, similar < 0.5
+    # Sorting the keys with their side in the last bit costs one sort and no index array.
+    sided = np.sort(keys[alike | unalike] * 2 + alike[alike | unalike])
+    both = sided[1:][(sided[1:] - sided[:-1] == 1) & (sided[1:] % 2 == 1)] // 2
+    if both.size:
+        row = int(np.flatnonzero(np.isin(keys, both))[0])
+        warn_user(
+            f"{both.size} pair(s) are stated both as alike and as not alike, first items "
+            f"{left[row]} and {right[row]} (row {row}). Both statements are kept.",
+            RelationWarning,
+        )
