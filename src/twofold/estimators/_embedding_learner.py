@@ -31,6 +31,7 @@ from twofold.regression import (
     as_numbers,
     is_network,
     read_layers,
+    survives_fork,
 )
 from twofold.relations import Relation, TripletRelation, as_relation, stated_pairs
 
@@ -58,6 +59,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         super().__init_subclass__(**kwargs)
         LEARNERS[cls.__name__] = cls
 
+    @survives_fork
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the embedding of `X`.
 

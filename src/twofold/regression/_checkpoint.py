@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from twofold._core.files import check_place, new_file
+from twofold.regression._draws import Draws
 
 LARGEST_SHARE = 0.05
 """Of the time of training that may go into writing."""
@@ -62,9 +63,9 @@ class Trainer:
     optimiser : Optimizer
         With one group of parameters, whose rate is a tensor.
     rng : Generator
-        Of the order of examples; torch's own generators are the rest of what is random.
-    device : str
-        "cpu", "cuda" or "cuda:N".
+        Of the order of examples.
+    draws : Draws
+        What else is random.
     n_steps : int
         Steps taken.
     """
@@ -72,7 +73,7 @@ class Trainer:
     network: nn.Module
     optimiser: torch.optim.Optimizer
     rng: np.random.Generator
-    device: str
+    draws: Draws
     n_steps: int = 0
 
     @property
@@ -119,9 +120,7 @@ class Checkpoint:
         _restore_moments(trainer.optimiser, _part(tensors, "optimiser."))
         trainer.n_steps = notes["n_steps"]
         trainer.rng.bit_generator.state = notes["rng"]
-        torch.set_rng_state(tensors["random.cpu"])
-        if "random.cuda" in tensors:
-            torch.cuda.set_rng_state(tensors["random.cuda"], trainer.device)
+        trainer.draws.restore(_part(tensors, "random."))
         best = _part(tensors, "best.")
         return Progress(**notes["progress"], best_weights=best or None)
 
@@ -157,9 +156,7 @@ def _tensors(trainer: Trainer, progress: Progress) -> dict[str, Tensor]:
         tensors |= {f"optimiser.{number}.{kind}": value for kind, value in moments.items()}
     if progress.best_weights is not None:
         tensors |= {f"best.{name}": value for name, value in progress.best_weights.items()}
-    tensors["random.cpu"] = torch.get_rng_state()
-    if torch.device(trainer.device).type == "cuda":
-        tensors["random.cuda"] = torch.cuda.get_rng_state(trainer.device)
+    tensors |= {f"random.{name}": state for name, state in trainer.draws.state().items()}
     return {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
 
 

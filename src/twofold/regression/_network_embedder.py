@@ -96,7 +96,8 @@ def predict_points(
     return torch.cat(parts).numpy()
 
 
-def flip_some(images: Tensor) -> Tensor:
+def flip_some(images: Tensor, generator: torch.Generator) -> Tensor:
     """Mirror each image left to right with chance one half."""
-    mirrored = torch.rand(len(images), 1, 1, 1, device=images.device) < 0.5
+    drawn = torch.rand(len(images), 1, 1, 1, device=images.device, generator=generator)
+    mirrored = drawn < 0.5
     return torch.where(mirrored, images.flip(-1), images)

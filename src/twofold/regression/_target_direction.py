@@ -81,15 +81,21 @@ class DirectionTask(LikelihoodTask):
         n_fixed = min(N_RIVALS, len(targets))
         self._fixed = torch.arange(n_fixed, device=targets.device) * len(targets) // n_fixed
 
-    def _loss_of(self, network: nn.Sequential, outputs: Tensor, which: Tensor) -> Tensor:
+    def _loss_of(
+        self,
+        network: nn.Sequential,
+        outputs: Tensor,
+        which: Tensor,
+        generator: torch.Generator | None,
+    ) -> Tensor:
         n_targets, dim = self._targets.shape
         scaled = outputs / math.sqrt(dim)
         if n_targets <= N_RIVALS:
             log_odds = scaled @ self._targets.T
             return functional.cross_entropy(log_odds, which, label_smoothing=SMOOTHING)
         rivals = self._fixed
-        if network.training:
-            rivals = torch.randint(n_targets, (N_RIVALS,), device=which.device)
+        if generator is not None:
+            rivals = torch.randint(n_targets, (N_RIVALS,), device=which.device, generator=generator)
         drawn = torch.cat([which, rivals])
         own = torch.eye(len(which), len(drawn), dtype=torch.bool, device=which.device)
         again = (drawn == which[:, None]) & ~own  # an item's own target is no rival of it

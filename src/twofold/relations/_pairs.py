@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ from twofold._core.checks import (
     frozen_view,
 )
 from twofold._core.random import RandomState, as_generator
-from twofold._core.warnings import RelationWarning, warn_user
+from twofold._core.warnings import RelationWarning, unsaid, warn_user
 from twofold.relations._holding_out import n_held_out
 from twofold.relations._renumbering import renumbering
 
@@ -195,8 +194,7 @@ class PairRelation:
             return self
         half = weight.sum() / 2
         weight *= self.similar * (half / alike) + (1 - self.similar) * (half / unalike)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RelationWarning)
+        with unsaid(RelationWarning):
             return PairRelation(
                 self.left, self.right, self.similar, self.n_items, weight.astype(np.float32)
             )
@@ -241,9 +239,8 @@ class PairRelation:
         self, rows: NDArray[Any], new_number: NDArray[np.int64], n_items: int
     ) -> PairRelation:
         """Return some statements, their items renumbered."""
-        with warnings.catch_warnings():
+        with unsaid(RelationWarning):
             # Its contradictions were said when this relation was made.
-            warnings.simplefilter("ignore", RelationWarning)
             return PairRelation(
                 new_number[self.left[rows]],
                 new_number[self.right[rows]],

@@ -82,6 +82,9 @@ class TargetSolution:
         How it was found.
     device : str
         Where it was found.
+    n_threads : int
+        Python threads that called compiled code side by side (see `twofold._core.threads`); they
+        change no bit.
     """
 
     table: NDArray[np.float32]
@@ -93,6 +96,7 @@ class TargetSolution:
     seconds: float
     method: Literal["adam", "exact", "spread"]
     device: str
+    n_threads: int = 1
 
     @property
     def n_items(self) -> int:
