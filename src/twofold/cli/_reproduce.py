@@ -19,6 +19,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from twofold._core.files import check_folder_place
 from twofold.cli._epoch_bars import epoch_bars
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def reproduce(
     chosen = [name.strip() for name in methods.split(",") if name.strip()]
     numbers = _seeds(seeds)
     console = Console()
+    check_folder_place(out)  # before the work, not after it
     if download:
         _download(set_name, data_dir, console)
     records = []

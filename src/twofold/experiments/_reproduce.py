@@ -6,6 +6,7 @@ A run that is done is not run again, one that was interrupted goes on where it w
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 from twofold._core.checks import check_choice, check_count
 from twofold._core.devices import resolve_device
+from twofold._core.files import check_folder_place, remove_leftovers
 from twofold.experiments._examples import draw_examples
 from twofold.experiments._gallery import gallery_of, write_gallery
 from twofold.experiments._machine import describe_commit
@@ -71,7 +73,7 @@ def reproduce(
     describe_commit()  # before the hours in which another may be made
     protocol = _with_epochs(PROTOCOLS[name], epochs)
     selected = choose_methods(methods, protocol)
-    place, where = Path(folder), resolve_device(device)
+    place, where = check_folder_place(folder), resolve_device(device)
     data = open_set(name, data_dir)
     if data.is_phase_1_only:
         yield from _phase_1(protocol, selected, data, where, place)
@@ -96,14 +98,16 @@ def _one_seed(
     for method in methods:
         settings = configuration(protocol, method, examples.relation.n_items, seed)
         path = record_path(folder, protocol.name, method.name, seed)
+        kept = path.parent / f".{path.stem}"
         if path.exists():
+            _remove_traces(path, kept)
             yield _finished(path, settings, device)
             continue
         if is_cold[method.name]:
             warm_up(protocol, method, examples, device)
             is_cold[method.name] = False
         run = Run(method, seed)
-        progress = RunProgress(path.parent / f".{path.stem}", settings | {"device": device})
+        progress = RunProgress(kept, settings | {"device": device})
         record = run_method(
             protocol, method, examples, seed, device, progress, _watched(watch, run)
         )
@@ -136,6 +140,13 @@ def _phase_1(
         record = run_phase_1(protocol, method, data.train, device)
         write_record(folder, record)
         yield record
+
+
+def _remove_traces(path: Path, kept: Path) -> None:
+    """Remove what is left of a run that was killed just after its record was written."""
+    shutil.rmtree(kept, ignore_errors=True)
+    for place in (path, path.with_suffix(".gallery.json")):
+        remove_leftovers(place)
 
 
 def _finished(path: Path, settings: dict[str, Any], device: str) -> RunRecord:

@@ -3,9 +3,20 @@
 Features and targets come in, an embedder goes out; pairs are unknown here.
 """
 
-from twofold.regression._embedder_files import Embedder, load_embedder, save_embedder
+from twofold.regression._embedder_files import (
+    Embedder,
+    check_embedding,
+    load_embedder,
+    save_embedder,
+)
 from twofold.regression._expected_target import SMOOTHING, PlannedRegression, possible_regression
-from twofold.regression._feature_files import as_table, load_features, save_features
+from twofold.regression._feature_files import (
+    DATA_ERRORS,
+    as_table,
+    load_features,
+    refuse_other_rows,
+    save_features,
+)
 from twofold.regression._feature_skip import with_feature_skip
 from twofold.regression._features import (
     Features,
@@ -41,6 +52,7 @@ from twofold.regression._network import (
 from twofold.regression._network_embedder import (
     NetworkEmbedder,
     OutputScale,
+    check_points,
     flip_some,
     predict_points,
 )
@@ -66,6 +78,7 @@ from twofold.regression._training import (
 )
 
 __all__ = [
+    "DATA_ERRORS",
     "MILD",
     "NETWORKS",
     "RIDGE",
@@ -98,6 +111,8 @@ __all__ = [
     "as_numbers",
     "as_table",
     "build_network",
+    "check_embedding",
+    "check_points",
     "checkpoint_path",
     "epoch_callback",
     "equal_rows",
@@ -125,6 +140,7 @@ __all__ = [
     "refresh_embedder",
     "refuse_flipped_vectors",
     "refuse_not_finite",
+    "refuse_other_rows",
     "refuse_unknown_embedder",
     "resolve_network",
     "ridge_basis",

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from twofold._core.files import check_place, new_file
 from twofold.regression._draws import Draws
+from twofold.regression._tensor_files import write_tensors
 
 LARGEST_SHARE = 0.05
 """Of the time of training that may go into writing."""
@@ -110,19 +111,17 @@ class Checkpoint:
         if not self.path.exists():
             return Progress()
         tensors, notes = _read(self.path)
-        is_same_loss = math.isclose(notes["first_loss"], self._first_loss, rel_tol=SAME_LOSS)
-        if notes["identity"] != self._identity or not is_same_loss:
-            raise ValueError(
-                f"{self.path} holds another training (other data, settings or seed): name another "
-                "checkpoint, or remove it to begin anew."
-            )
-        trainer.network.load_state_dict(_part(tensors, "network."))
-        _restore_moments(trainer.optimiser, _part(tensors, "optimiser."))
-        trainer.n_steps = notes["n_steps"]
-        trainer.rng.bit_generator.state = notes["rng"]
-        trainer.draws.restore(_part(tensors, "random."))
-        best = _part(tensors, "best.")
-        return Progress(**notes["progress"], best_weights=best or None)
+        try:
+            is_same_loss = math.isclose(notes["first_loss"], self._first_loss, rel_tol=SAME_LOSS)
+            is_same = notes["identity"] == self._identity and is_same_loss
+            if is_same:
+                return _restore(trainer, tensors, notes)
+        except (LookupError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+            raise _unreadable(self.path, error) from error
+        raise ValueError(
+            f"{self.path} holds another training (other data, settings or seed): name another "
+            "checkpoint, or remove it to begin anew."
+        )
 
     def keep(self, trainer: Trainer, progress: Progress) -> None:
         """Write where a trainer is, unless that was done a moment ago."""
@@ -150,6 +149,18 @@ class Checkpoint:
         }
 
 
+def _restore(trainer: Trainer, tensors: dict[str, Tensor], notes: dict[str, Any]) -> Progress:
+    """Bring a trainer to where it was; return how far that is."""
+    best = _part(tensors, "best.")
+    progress = Progress(**notes["progress"], best_weights=best or None)
+    trainer.network.load_state_dict(_part(tensors, "network."))
+    _restore_moments(trainer.optimiser, _part(tensors, "optimiser."))
+    trainer.n_steps = notes["n_steps"]
+    trainer.rng.bit_generator.state = notes["rng"]
+    trainer.draws.restore(_part(tensors, "random."))
+    return progress
+
+
 def _tensors(trainer: Trainer, progress: Progress) -> dict[str, Tensor]:
     tensors = {f"network.{name}": value for name, value in trainer.network.state_dict().items()}
     for number, moments in trainer.optimiser.state_dict()["state"].items():
@@ -157,7 +168,7 @@ def _tensors(trainer: Trainer, progress: Progress) -> dict[str, Tensor]:
     if progress.best_weights is not None:
         tensors |= {f"best.{name}": value for name, value in progress.best_weights.items()}
     tensors |= {f"random.{name}": state for name, state in trainer.draws.state().items()}
-    return {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    return tensors
 
 
 def _restore_moments(optimiser: torch.optim.Optimizer, moments: dict[str, Tensor]) -> None:
@@ -189,10 +200,8 @@ def _identity(training: Any, network: nn.Module) -> str:
 
 
 def _write(path: Path, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
-    from safetensors.torch import save_file
-
     with new_file(path) as beside:
-        save_file(tensors, beside, metadata={"training": json.dumps(notes, default=_as_list)})
+        write_tensors(beside, tensors, {"training": json.dumps(notes, default=_as_list)})
 
 
 def _as_list(value: Any) -> Any:
@@ -210,6 +219,10 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             notes = json.loads((file.metadata() or {})["training"])
             return {name: file.get_tensor(name) for name in file.keys()}, notes  # noqa: SIM118
     except (SafetensorError, KeyError, ValueError, OSError) as error:
-        raise ValueError(
-            f"{path} is no checkpoint that can be read ({error}): remove it to begin anew."
-        ) from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> ValueError:
+    return ValueError(
+        f"{path} is no checkpoint that can be read ({error}): remove it to begin anew."
+    )

@@ -101,12 +101,16 @@ def rebuild_network(
     state : mapping of str to Tensor
         As `state_dict` gave it.
     """
+    is_by_name = not isinstance(architecture, nn.Module)
     try:
         network = _build(kind, architecture, input_shape, dim, state)
         # A network by name is a form without memory, which takes the tensors themselves.
-        network.load_state_dict(state, assign=isinstance(architecture, str))
-    except (RuntimeError, KeyError) as error:
+        network.load_state_dict(state, assign=is_by_name)
+    except (RuntimeError, LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"The weights are not those of this {kind}: {error}") from error
+    for name, tensor in state.items():
+        if tensor.is_floating_point() and tensor.dtype != torch.float32 and is_by_name:
+            raise ValueError(f"The weights {name} are {tensor.dtype}, not float32.")
     return network
 
 
