@@ -89,11 +89,13 @@ def decoded_parameters(
 
 @contextmanager
 def damage_said(folder: Path, what: str) -> Iterator[None]:
-    """Say in a sentence what cannot be read, where code inside takes a file at its word."""
+    """Say in a sentence what cannot be used, where code inside takes a file at its word."""
     try:
         yield
-    except (LookupError, TypeError, AttributeError, SafetensorError) as error:
-        raise ValueError(f"{folder} is damaged: {what} cannot be read ({error}).") from error
+    except (ValueError, LookupError, TypeError, AttributeError, SafetensorError) as error:
+        if str(folder) in str(error):  # said already
+            raise
+        raise ValueError(f"{folder} is damaged: {what} cannot be used ({error}).") from error
 
 
 def _read_json(file: Path) -> Any:
@@ -126,13 +128,13 @@ def _refuse_other_versions(folder: Path, written: Any) -> None:
 
 def _compare_with_schema(file: Path, card: dict[str, Any]) -> None:
     from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
 
     schema = json.loads(resources.files("twofold._core").joinpath(SCHEMA).read_text("utf-8"))
     missing = sorted(set(schema["required"]) - card.keys())
     if missing:
         raise ValueError(f"{file} is damaged: it lacks {', '.join(missing)}.")
-    errors = Draft202012Validator(schema).iter_errors(card)
-    first = min(errors, key=lambda error: list(map(str, error.absolute_path)), default=None)
+    first = best_match(Draft202012Validator(schema).iter_errors(card))
     if first is not None:
         place = "/".join(map(str, first.absolute_path)) or "the top"
         raise ValueError(f"{file} is damaged: at {place}, {_shortened(first.message)}.")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torch import nn
 
-from twofold._core.model_card import CARD, refuse_unknown_parameters
+from twofold._core.model_card import CARD, damage_said, refuse_unknown_parameters
 from twofold.estimators._embedding_learner import LEARNERS, EmbeddingLearner
 from twofold.estimators._model import open_model
 from twofold.regression import check_embedding, refuse_unknown_embedder
@@ -57,8 +57,9 @@ def load(
         learner.set_params(**{"embedder__architecture" if is_nested else "embedder": embedder})
     if "device" in learner.get_params(deep=False):
         learner.device = device
-    learner.take_model(model)
-    if "embedder" in learner.get_params(deep=False):
-        refuse_unknown_embedder(learner.embedder)
+    with damage_said(place, "one of its parameters"):
+        learner.take_model(model)
+        if "embedder" in learner.get_params(deep=False):
+            refuse_unknown_embedder(learner.embedder)
     check_embedding(learner._embed, model.embedder, learner.n_components_, place)
     return learner

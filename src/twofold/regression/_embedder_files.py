@@ -129,7 +129,10 @@ def _load_network(
             f"{file.parent} was made with a network of your own, whose code is not in the folder: "
             "pass it, as load(folder, embedder=MyNetwork())."
         )
-    network = rebuild_network(kind, name or architecture, shape, dim, state)
+    try:
+        network = rebuild_network(kind, name or architecture, shape, dim, state)
+    except ValueError as error:
+        raise ValueError(f"{file} is damaged: {error}") from error
     return NetworkEmbedder(network.to(torch.device(device)).eval(), shape, device, name, scale)
 
 

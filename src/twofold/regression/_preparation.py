@@ -106,8 +106,9 @@ def rebuild_network(
         network = _build(kind, architecture, input_shape, dim, state)
         # A network by name is a form without memory, which takes the tensors themselves.
         network.load_state_dict(state, assign=is_by_name)
-    except (RuntimeError, LookupError, TypeError, AttributeError) as error:
-        raise ValueError(f"The weights are not those of this {kind}: {error}") from error
+    except (RuntimeError, ValueError, LookupError, TypeError, AttributeError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"The weights are not those of this {kind}: {reason}") from error
     for name, tensor in state.items():
         if tensor.is_floating_point() and tensor.dtype != torch.float32 and is_by_name:
             raise ValueError(f"The weights {name} are {tensor.dtype}, not float32.")
