@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench faults clean
 
 demo: $(READY)
 	$(BIN)/twofold demo
@@ -18,6 +18,10 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# Kills at every call that writes, full and read-only disks: ten minutes; disks need root.
+faults: $(READY)
+	$(BIN)/python tests/hostile/faults.py
 
 clean:
 	rm -rf .venv

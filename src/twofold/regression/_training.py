@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import math
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -20,6 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from twofold._core.shared_setting import SharedSetting
 from twofold.regression._checkpoint import Checkpoint, Progress, Trainer
 from twofold.regression._draws import Draws, drawing_from
 from twofold.regression._networks import DROPOUT
@@ -298,29 +298,11 @@ def _refuse_nan(loss: float, epoch: int) -> None:
         )
 
 
-class _FastestConvolutions:
-    """Has cuDNN try its convolutions once for each shape, and take the fastest, inside.
-
-    A setting of the process: the first training to begin notes it, the last to end gives it back.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._n_inside = 0
-        self._before = False
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._n_inside:
-                self._before = torch.backends.cudnn.benchmark
-                torch.backends.cudnn.benchmark = True
-            self._n_inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._n_inside -= 1
-            if not self._n_inside:
-                torch.backends.cudnn.benchmark = self._before
+def _try_convolutions() -> Callable[[], object]:
+    """Have cuDNN try its convolutions once for each shape, and take the fastest."""
+    before = torch.backends.cudnn.benchmark
+    torch.backends.cudnn.benchmark = True
+    return lambda: setattr(torch.backends.cudnn, "benchmark", before)
 
 
-_fastest_convolutions = _FastestConvolutions()
+_fastest_convolutions = SharedSetting(_try_convolutions)
