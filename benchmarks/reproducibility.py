@@ -35,6 +35,7 @@ SEED = 0
 N_THREADS = (1, 2, 8)
 N_SIDE_BY_SIDE = 4
 N_ITEMS = 700
+LONGEST_SECONDS = 120
 Points = np.ndarray
 
 
@@ -161,6 +162,17 @@ def by_threads(n_threads: int) -> dict[str, Points]:
             return {name: stored[name] for name in FITS}
 
 
+def in_process(method: str, name: str) -> Points:
+    """Return a fit of a child process; nothing of one that hangs."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as processes:
+        try:
+            return processes.submit(fit, name).result(timeout=LONGEST_SECONDS)
+        except TimeoutError:
+            for child in multiprocessing.active_children():
+                child.kill()
+            return np.empty(0)
+
+
 def circumstances(name: str) -> dict[str, list[Points]]:
     """Return a fit beside others, and in processes that came about in different ways."""
     from joblib import Parallel, delayed
@@ -170,9 +182,7 @@ def circumstances(name: str) -> dict[str, list[Points]]:
         side_by_side = list(pool.map(fit, [name] * N_SIDE_BY_SIDE))
     found = {"again": again, "4 Python threads at once": side_by_side}
     for method in ("fork", "spawn"):
-        context = multiprocessing.get_context(method)
-        with ProcessPoolExecutor(1, mp_context=context) as processes:
-            found[method] = [processes.submit(fit, name).result()]
+        found[method] = [in_process(method, name)]
     for backend in ("loky", "threading"):
         jobs = (delayed(fit)(name) for _ in range(2))
         found[f"joblib, {backend}"] = Parallel(n_jobs=2, backend=backend)(jobs)

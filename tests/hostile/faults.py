@@ -104,7 +104,8 @@ def protect_disk(name: str, scenario: Scenario) -> None:
             scenario.work(disk)
         except OSError as error:
             seconds = time.perf_counter() - began
-            if "cannot be written to (Read-only file system)" not in str(error):
+            said = ("cannot be written to (Read-only file system)", "protected from writing")
+            if not any(sentence in str(error) for sentence in said):
                 raise SystemExit(f"{name} on a read-only disk: {error!r}") from error
         else:
             raise SystemExit(f"{name} on a read-only disk: not refused")

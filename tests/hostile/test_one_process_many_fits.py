@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from threadpoolctl import ThreadpoolController
 
 from twofold import LabelRelation, MetricLearner, Network, PairRelation, solve_targets
 
@@ -36,6 +38,23 @@ def test_fits_side_by_side_are_the_one_alone(name):
     alone = embedding(name)
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(embedding, [name] * 4)) == {alone}
+
+
+def test_settings_of_the_process_are_as_they_were_after_fits_side_by_side():
+    def settings() -> tuple:
+        blas = ThreadpoolController().select(user_api="blas").info()
+        torch_settings = torch.get_num_threads(), torch.backends.cudnn.benchmark
+        return [library["num_threads"] for library in blas], *torch_settings, warnings.filters[:]
+
+    def fit(_: int) -> MetricLearner:
+        learner = MetricLearner(4, embedder=Network(max_epochs=1), random_state=0, device="cpu")
+        return learner.fit(X, Y)
+
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        before = settings()
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(fit, range(4)))
+        assert settings() == before
 
 
 def test_solving_targets_leaves_the_number_of_threads_alone():
