@@ -19,6 +19,7 @@ TRACE_ME, CONTINUE_TO_CALL, SET_OPTIONS, CALL_INFO = 0, 24, 0x4200, 0x420E
 OPTIONS = 0x1 | 0x8 | 0x100000  # system calls are marked, threads traced, all killed with us
 ALL_CHILDREN = 0x40000000
 AT_ENTRY = 1
+LONGEST_SECONDS = 120
 CREATES = 0o100
 OPENS = {2: 1, 257: 2}
 """Calls that open, and which of their arguments holds the flags."""
@@ -78,6 +79,7 @@ def run_killed(work: Callable[[], object], at_call: int) -> tuple[str, int]:
 
 def _child(work: Callable[[], object]) -> None:
     code = 3
+    signal.alarm(LONGEST_SECONDS)
     try:
         _ptrace(TRACE_ME, 0, 0, None)
         os.kill(os.getpid(), signal.SIGSTOP)
@@ -103,9 +105,9 @@ def _follow(child: int, at_call: int) -> tuple[str, int]:
             passed_on = 0 if stopped & 0x7F in (signal.SIGTRAP, signal.SIGSTOP) else stopped
             _go_on(process, passed_on)
         elif process == child:
-            if os.WIFSIGNALED(status):
-                return "killed", n_calls
-            return ("failed" if os.WEXITSTATUS(status) else "finished"), n_calls
+            code = os.waitstatus_to_exitcode(status)
+            outcome = {0: "finished", -signal.SIGKILL: "killed"}.get(code, "failed")
+            return outcome, n_calls
 
 
 def _go_on(process: int, signal_number: int) -> None:
