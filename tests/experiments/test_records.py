@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from twofold.experiments import (
     CurvePoint,
+    KindScores,
     RunRecord,
     Scores,
+    UnseenScores,
     read_record,
     read_records,
     write_record,
@@ -38,13 +41,70 @@ def a_record(**changes):
     )
 
 
-@pytest.mark.parametrize("changes", [{}, {"scores": None, "curve": ()}, {"device": "cuda:1"}])
+def kind_scores(metric="cosine", **changes):
+    return KindScores(
+        **{
+            "metric": metric,
+            "auroc": 0.9,
+            "retrieval": {"recall_at_1": 0.8, "map_at_r": 0.5},
+            "one_shot": None,
+            "intervals": {"map_at_r": (0.4, 0.6)},
+            "resampled": "classes",
+        }
+        | changes
+    )
+
+
+UNSEEN = UnseenScores("0 to 4", "5 to 9", (kind_scores(), kind_scores("dot", one_shot=0.7)))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"scores": None, "curve": ()},
+        {"device": "cuda:1"},
+        {"scores": None, "unseen": UNSEEN},
+        {"scores": None, "unseen": replace(UNSEEN, seen=(kind_scores(),))},
+    ],
+)
 def test_a_record_comes_back_as_it_was(changes, tmp_path):
     record = a_record(**changes)
     path = write_record(tmp_path, record)
     assert path == tmp_path / "mnist" / "fml-c-seed3.json"
     assert read_record(path) == record
     assert read_records(tmp_path) == (record,)
+
+
+def test_a_record_of_version_1_is_read_as_before(tmp_path):
+    path = write_record(tmp_path, a_record())
+    content = json.loads(path.read_text())
+    assert content.pop("unseen") is None
+    path.write_text(json.dumps(content | {"format_version": 1}))
+    assert read_record(path) == a_record()
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "sentence"),
+    [
+        (("never_seen",), [], r"at unseen/never_seen, \[\] should be non-empty"),
+        (("never_seen", 0, "auroc"), 1.5, "at unseen/never_seen/0/auroc, 1.5 is greater"),
+        (("never_seen", 0, "metric"), "taxi", "at unseen/never_seen/0/metric, 'taxi'"),
+        (("never_seen", 0, "retrieval"), {"map_at_r": 0.5}, "'recall_at_1' is a required"),
+        (("never_seen", 0, "intervals"), {"map_at_r": [0.1]}, "at unseen/never_seen/0/intervals"),
+        (("tested_on",), "", "at unseen/tested_on"),
+    ],
+)
+def test_scores_of_kinds_never_seen_are_as_the_schema_says(place, value, sentence, tmp_path):
+    path = write_record(tmp_path, a_record(scores=None, unseen=UNSEEN))
+    content = json.loads(path.read_text())
+    inner = content["unseen"]
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = value
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=sentence):
+        read_record(path)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +118,7 @@ def test_a_record_comes_back_as_it_was(changes, tmp_path):
         (("scores", "neighbour_metric"), "taxi", "at scores/neighbour_metric"),
         (("seconds",), {"targets": 1.0}, "at seconds, 'training' is a required property"),
         (("surplus",), 1, "at the record, Additional properties are not allowed"),
-        (("format_version",), 2, "format version 2, newer than 1.*update Twofold"),
+        (("format_version",), 3, "format version 3, newer than 2.*update Twofold"),
         (("format",), "other", "is no run record"),
     ],
 )

@@ -40,6 +40,18 @@ def test_fits_side_by_side_are_the_one_alone(name):
         assert set(pool.map(embedding, [name] * 4)) == {alone}
 
 
+def test_one_learner_embeds_different_items_in_different_threads():
+    learner = MetricLearner(4, embedder=Network(max_epochs=1), random_state=0, device="cpu")
+    learner.fit(X, np.arange(90) % 6)
+    assert learner.metric_step_ is not None  # which watches the network's layers
+    parts = [X[start::7] for start in range(7)] * 12
+    expected = [learner.transform(part) for part in parts]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(learner.transform, parts))
+    for ours, theirs in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def test_settings_of_the_process_are_as_they_were_after_fits_side_by_side():
     def settings() -> tuple:
         blas = ThreadpoolController().select(user_api="blas").info()

@@ -11,7 +11,15 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import Ridge
 from torch import nn
 
-from twofold import MetricLearner, Network, RelationWarning, Targets, load
+from twofold import (
+    LabelRelation,
+    MetricLearner,
+    Network,
+    RelationWarning,
+    Targets,
+    TripletRelation,
+    load,
+)
 from twofold.evaluation import knn_accuracy, retrieval_scores
 
 DIGITS = load_digits()
@@ -66,7 +74,7 @@ def test_points_have_length_one_and_an_item_is_its_own_nearest(fitted):
 def test_what_was_chosen_is_told(fitted):
     selection = fitted["auto"].metric_selection_
     assert selection.n_held_out == 2
-    assert set(selection.scores) == {"features", "seen", "unseen"}
+    assert set(selection.scores) == {"features", "output", "seen", "unseen"}
     assert fitted["auto"].timing_["metric"] > 0
     assert fitted["seen"].metric_selection_ is None
     assert fitted["unseen"].metric_selection_.gate is None
@@ -125,8 +133,9 @@ def test_too_few_classes_to_hold_some_out_leave_the_output(caplog):
 def test_too_few_items_to_hold_some_out_leave_the_output():
     items, two_each = X[:16], np.arange(16) // 2
     assert learner().fit(items, two_each).metric_selection_ is None
-    with pytest.warns(RelationWarning, match="too few items share a class"):
-        learner("unseen").fit(items, two_each)
+    only_two_alike = np.append(np.arange(15), 14)
+    with pytest.warns(RelationWarning, match="too few items share classes"):
+        learner("unseen").fit(items, only_two_alike)
 
 
 @pytest.mark.parametrize(
@@ -163,8 +172,27 @@ def test_what_is_compared_follows_from_the_relation(parameters, given, step):
     assert model.plan_.metric_step == step
 
 
-def test_what_is_unseen_needs_classes():
-    with pytest.raises(ValueError, match="metric='unseen' needs one class for each item"):
-        learner("unseen").fit(X, SEVERAL)
+def test_several_labels_are_learnt_from_for_kinds_never_seen():
+    labels = np.eye(5, dtype=int)[Y]
+    labels[::9, 1] = 1  # so that no item has just one class
+    model = learner("unseen").fit(X, labels)
+    assert model.metric_ == "cosine"
+    assert recall_at_1(model, NEW, NEW_CLASSES) > 0.95
+
+
+def test_pairs_are_learnt_from_for_kinds_never_seen():
+    pairs = LabelRelation(Y).sample_pairs(4, 4, random_state=0)
+    model = learner("unseen", embedder="auto").fit(X, relation=pairs)
+    assert model.metric_selection_.n_held_out >= 2
+    assert recall_at_1(model, NEW, NEW_CLASSES) > 0.95
+
+
+def test_triplets_do_not_say_what_is_of_one_kind():
+    relation = TripletRelation([0, 1], [2, 3], [4, 5], 400)
+    with pytest.raises(ValueError, match="triplets do not say what is of one kind"):
+        learner("unseen").fit(X, relation=relation)
+
+
+def test_a_metric_is_one_of_a_few():
     with pytest.raises(ValueError, match=r"metric must be one of .* got 'cosine'"):
         learner("cosine").fit(X, Y)

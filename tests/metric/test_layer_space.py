@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from toy_layers import kinds
 
 from twofold.evaluation import all_pairs_auroc
+from twofold.metric import ClassKinds, PairKinds
 from twofold.metric._layer_space import (
     DISCRIMINANT_SHRINKAGE,
     MOST_DIRECTIONS,
     SHRINKAGE,
-    class_means,
-    fit_layer_space,
+    fit_layer_spaces,
     leading_directions,
-    unit_rows,
     variants_of,
 )
+
+
+def fit_space(variant, vectors, classes, layer="inner"):
+    """Return the map of one layer, from arrays to arrays."""
+    given = kinds_of_classes(classes) if isinstance(classes, np.ndarray) else classes
+    (space,) = fit_layer_spaces([(layer, variant)], {layer: torch.from_numpy(vectors)}, given)
+    return lambda some: space.apply(torch.from_numpy(some)).numpy()
+
+
+def kinds_of_classes(classes):
+    return ClassKinds(classes.astype(np.int64))
+
+
+def unit(points):
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 def slow_whitening(vectors, classes, shrinkage):
@@ -37,22 +52,21 @@ def slow_whitening(vectors, classes, shrinkage):
 
 def test_whitening_is_its_definition(rng):
     vectors, classes = kinds(7, rng=rng)
-    space = fit_layer_space("inner", "whitened", vectors, classes)
+    apply = fit_space("whitened", vectors, classes)
     mean, matrix = slow_whitening(vectors, classes, SHRINKAGE)
     expected = (vectors - mean) @ matrix
-    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    np.testing.assert_allclose(space.apply(vectors), expected, atol=1e-4)
+    assert_same_cosines(apply(vectors), unit(expected), atol=1e-4)
 
 
 def test_a_discriminant_keeps_of_a_direction_what_classes_differ_in(rng):
     vectors, classes = kinds(60, rng=rng)
-    space = fit_layer_space("inner", "discriminant", vectors, classes)
+    apply = fit_space("discriminant", vectors, classes)
     mean, white = slow_whitening(vectors, classes, DISCRIMINANT_SHRINKAGE)
     means = np.stack([vectors[classes == one].mean(axis=0) for one in range(60)])
     between, directions = np.linalg.eigh(np.cov(((means - mean) @ white).T))
     gain = directions @ np.diag(np.sqrt(between / (1 + between))) @ directions.T
-    expected = unit_rows((vectors - mean) @ white @ gain)
-    np.testing.assert_allclose(space.apply(vectors), expected, atol=1e-3)
+    expected = unit((vectors - mean) @ white @ gain)
+    assert_same_cosines(apply(vectors), expected, atol=1e-3)
 
 
 def test_kinds_never_seen_are_told_apart_better_in_each_step(rng):
@@ -60,7 +74,7 @@ def test_kinds_never_seen_are_told_apart_better_in_each_step(rng):
     new, new_classes = kinds(60, rng=rng)
     auroc = [
         all_pairs_auroc(
-            fit_layer_space("features", variant, vectors, classes).apply(new),
+            fit_space(variant, vectors, classes)(new),
             new_classes,
             metric="cosine",
         )
@@ -72,8 +86,8 @@ def test_kinds_never_seen_are_told_apart_better_in_each_step(rng):
 
 def test_features_as_given_are_compared_as_given(rng):
     vectors, classes = kinds(4, rng=rng)
-    space = fit_layer_space("features", "as given", vectors, classes)
-    np.testing.assert_allclose(space.apply(vectors), unit_rows(vectors), atol=1e-6)
+    apply = fit_space("as given", vectors, classes)
+    assert_same_cosines(apply(vectors), unit(vectors), atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +95,8 @@ def test_features_as_given_are_compared_as_given(rng):
     [
         ("inner", 10, 10, ["whitened"]),
         ("inner", 10, 11, ["whitened", "discriminant"]),
-        ("features", 10, 5, ["as given", "whitened"]),
-        ("features", 3000, MOST_DIRECTIONS + 1, ["as given", "whitened", "discriminant"]),
+        ("features", 10, 5, ["as given", "lifted", "whitened"]),
+        ("features", 3000, MOST_DIRECTIONS + 1, ["as given", "lifted", "whitened", "discriminant"]),
     ],
 )
 def test_differences_between_classes_count_where_classes_outnumber_directions(
@@ -95,36 +109,61 @@ def test_of_a_wide_layer_the_leading_directions_are_kept(rng):
     narrow = rng.normal(size=(200, 8)) * np.arange(8, 0, -1)
     basis = np.linalg.qr(rng.normal(size=(700, 8)))[0]
     wide = (narrow @ basis.T).astype(np.float32)
-    directions = leading_directions(wide, centred=True)
+    directions = leading_directions(torch.from_numpy(wide)).numpy()
     assert directions.shape[1] <= MOST_DIRECTIONS
-    centred = wide - wide.mean(axis=0)
-    np.testing.assert_allclose(centred @ directions @ directions.T, centred, atol=1e-3)
-    leading = leading_directions(wide, n_directions=3)
+    np.testing.assert_allclose(wide @ directions @ directions.T, wide, atol=1e-2)
+    leading = leading_directions(torch.from_numpy(wide), n_directions=3).numpy()
     _, _, expected = np.linalg.svd(wide, full_matrices=False)
     np.testing.assert_allclose(np.abs(leading.T @ expected[:3].T), np.eye(3), atol=1e-2)
 
 
-@pytest.mark.parametrize("variant", ["as given", "whitened", "discriminant"])
+@pytest.mark.parametrize("variant", ["as given", "lifted", "whitened", "discriminant"])
 @pytest.mark.parametrize("n_values", [5, MOST_DIRECTIONS + 10])
 def test_a_constant_layer_says_nothing_and_breaks_nothing(variant, n_values):
     vectors = np.ones((40, n_values), dtype=np.float32)
     classes = np.arange(40) % 4
-    points = fit_layer_space("inner", variant, vectors, classes).apply(vectors)
+    points = fit_space(variant, vectors, classes)(vectors)
     assert np.isfinite(points).all()
     np.testing.assert_allclose(points, points[:1].repeat(40, axis=0))
 
 
 def test_classes_of_one_item_each_leave_the_directions_as_they_are(rng):
     vectors = rng.normal(size=(20, 6)).astype(np.float32)
-    space = fit_layer_space("inner", "whitened", vectors, np.arange(20))
-    np.testing.assert_allclose(
-        space.apply(vectors), unit_rows(vectors - vectors.mean(axis=0)), atol=1e-5
+    apply = fit_space("whitened", vectors, np.arange(20))
+    np.testing.assert_allclose(apply(vectors), unit(vectors - vectors.mean(axis=0)), atol=1e-5)
+
+
+def test_a_wide_layer_as_given_keeps_its_mean(rng):
+    vectors = (3 + rng.normal(size=(100, 600))).astype(np.float32)
+    assert_same_cosines(
+        fit_space("as given", vectors, np.arange(100) % 4)(vectors), unit(vectors), atol=1e-3
     )
 
 
-def test_class_means_are_means(rng):
-    vectors, classes = kinds(5, rng=rng)
-    shuffled = rng.permutation(len(classes))
-    means = class_means(vectors[shuffled], classes[shuffled])
-    for one in range(5):
-        np.testing.assert_allclose(means[one], vectors[classes == one].mean(axis=0), rtol=1e-4)
+def test_lifted_points_are_ordered_much_as_by_distance(rng):
+    vectors = rng.normal(size=(40, 3)).astype(np.float32)
+    (space,) = fit_layer_spaces(
+        [("features", "lifted")],
+        {"features": torch.from_numpy(vectors)},
+        kinds_of_classes(np.arange(40) % 4),
+    )
+    centred = vectors - vectors.mean(axis=0)
+    assert space.lift == pytest.approx(np.sqrt((centred**2).sum(axis=1).mean()), rel=1e-5)
+    far = -np.linalg.norm(vectors[:, None] - vectors, axis=2).ravel()
+    points = space.apply(torch.from_numpy(vectors)).numpy()
+    expected = unit(np.hstack([centred, np.full((40, 1), space.lift)]))
+    np.testing.assert_allclose(points, expected, atol=1e-5)
+    assert np.corrcoef((points @ points.T).ravel(), far)[0, 1] > 0.8
+
+
+def test_pairs_whiten_as_classes_do_if_they_state_all_that_classes_do(rng):
+    vectors, classes = kinds(4, n_each=20, rng=rng)
+    alike = (classes[:, None] == classes) & ~np.eye(80, dtype=bool)
+    pairs = PairKinds(alike, ~np.eye(80, dtype=bool))
+    by_pairs, by_classes = (fit_space("whitened", vectors, given) for given in (pairs, classes))
+    assert_same_cosines(by_pairs(vectors), by_classes(vectors), atol=1e-4)
+
+
+def assert_same_cosines(points, expected, atol):
+    """Points may be turned: only their cosines count."""
+    np.testing.assert_allclose(points @ points.T, expected @ expected.T, atol=atol)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 
-from twofold.metric import LayerSample
+from twofold.metric import ClassKinds, LayerSample
 
 
 def kinds(n_classes, n_each=30, *, rng, n_signal=6, n_nuisance=6, noise=0.3):
@@ -27,4 +28,6 @@ def part(n_classes, *, rng, collapsed, n_each=30):
     if not collapsed:
         output = np.eye(20, dtype=np.float32)[rng.integers(5, size=len(classes))]
     output += 0.05 * rng.normal(size=output.shape).astype(np.float32)
-    return LayerSample({"features": vectors, "inner": inner, "output": output}, classes)
+    layers = {"features": vectors, "inner": inner, "output": output}
+    tensors = {name: torch.from_numpy(values) for name, values in layers.items()}
+    return LayerSample(tensors, ClassKinds(classes))

@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 from torch import nn
 
 from twofold import MetricLearner, Network
-from twofold.regression import layer_names, read_layers
+from twofold.regression import layer_batches, layer_names, read_layers
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 6)).astype(np.float32)
@@ -46,8 +46,10 @@ def test_a_named_network_has_its_hidden_layers():
     fitted = embedder(Network("mlp", max_epochs=1))
     names = layer_names(fitted, X)
     # Linear, ReLU, linear, ReLU, and the head before the expected target; not flattening, dropout.
-    assert names == ["features", "1", "2", "4", "5", "7", "output"]
-    widths = {name: values.shape for name, values in read_layers(fitted, X, names).items()}
+    assert names.hidden == ("features", "1", "2", "4", "5")
+    assert names.outputs == ("7", "output")
+    layers = read_layers(fitted, X, names.every)
+    widths = {name: tuple(values.shape) for name, values in layers.items()}
     assert widths == dict.fromkeys(["1", "2", "4", "5"], (60, 512)) | {
         "features": (60, 6),
         "7": (60, 4),
@@ -57,7 +59,7 @@ def test_a_named_network_has_its_hidden_layers():
 
 def test_the_head_is_the_output_where_targets_are_regressed_to():
     fitted = embedder(Network("mlp", max_epochs=1, loss="squared"))
-    assert layer_names(fitted, X) == ["features", "1", "2", "4", "5", "output"]
+    assert layer_names(fitted, X).every == ("features", "1", "2", "4", "5", "output")
 
 
 def test_layers_are_what_the_network_computes():
@@ -77,7 +79,7 @@ def test_layers_are_what_the_network_computes():
 
 def test_a_module_of_ones_own_is_read_by_its_names_and_left_as_it_was():
     fitted = embedder(Network(Branches(), max_epochs=1), IMAGES)
-    assert layer_names(fitted, IMAGES)[1:-1] == ["left", "shared", "right", "head"]
+    assert layer_names(fitted, IMAGES).every[1:-1] == ("left", "shared", "right", "head")
     layers = read_layers(fitted, IMAGES, ["features", "left", "output"])
     assert layers["left"].shape == (60, 5)
     assert layers["features"].shape == (60, 64)
@@ -86,18 +88,25 @@ def test_a_module_of_ones_own_is_read_by_its_names_and_left_as_it_was():
 
 def test_a_network_without_inner_vectors_has_features_and_output():
     fitted = embedder(Network(nn.Linear(6, 4), max_epochs=1, loss="squared"))
-    assert layer_names(fitted, X) == ["features", "output"]
+    assert layer_names(fitted, X).every == ("features", "output")
 
 
 def test_of_a_regressor_nobody_knows_the_inside():
     fitted = embedder(Ridge())
-    assert layer_names(fitted, X) == ["features", "output"]
+    assert layer_names(fitted, X).every == ("features", "output")
     layers = read_layers(fitted, X, ["features", "output"])
     np.testing.assert_allclose(layers["output"], fitted.predict(X))
 
 
 def test_some_layers_can_be_named_and_others_are_refused():
     fitted = embedder(Network("mlp", max_epochs=1))
-    assert layer_names(fitted, X, ["4"]) == ["features", "4", "output"]
+    assert layer_names(fitted, X, ["4"]).every == ("features", "4", "output")
     with pytest.raises(ValueError, match=r"names 'neck', which is no inner layer .* '1', '2'"):
         layer_names(fitted, X, ["4", "neck"])
+
+
+def test_layers_that_are_not_read_to_the_end_leave_gradients_on():
+    fitted = embedder(Network(nn.Linear(6, 4), max_epochs=1, loss="squared"))
+    batches = layer_batches(fitted, X, ["output"])
+    next(batches)
+    assert not torch.is_inference_mode_enabled()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from threadpoolctl import threadpool_limits
-
 
 class SharedSetting:
     """A setting that holds inside of all its `with` blocks.
@@ -37,13 +35,3 @@ class SharedSetting:
             self._n_inside -= 1
             if not self._n_inside:
                 self._give_back()
-
-
-def _limit_blas() -> Callable[[], object]:
-    limits = threadpool_limits(1, "blas")
-    return lambda: limits.restore_original_limits()
-
-
-one_blas_thread = SharedSetting(_limit_blas)
-"""For small products and factorisations, which threads slow down; OpenBLAS has one number of them
-for the whole process."""

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from twofold.experiments import Run, RunRecord
+
+NOT_YET = "…"
 
 
 def epoch_bars(console: Console, width: int, transient: bool = False) -> Progress:
@@ -16,3 +23,32 @@ def epoch_bars(console: Console, width: int, transient: bool = False) -> Progres
         console=console,
         transient=transient,
     )
+
+
+class RunBars:
+    """A bar for each run of a reproduction, made when the run is first told of."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._bars: dict[tuple[str, int], TaskID] = {}
+
+    def show(self, run: Run, epoch: int, n_epochs: int, auroc: float | None) -> None:
+        """Show where a run stands."""
+        key = (run.method.name, run.seed)
+        if key not in self._bars:
+            title = f"{run.method.title}, seed {run.seed}"
+            self._bars[key] = self._progress.add_task(title, total=None, auroc=NOT_YET)
+        is_scored = auroc is not None
+        self._progress.update(
+            self._bars[key],
+            completed=epoch,
+            # A bar that is full stops its clock, and a run may go on after its last epoch.
+            total=n_epochs if is_scored else n_epochs + 1,
+            auroc=f"{auroc:.4f}" if is_scored else NOT_YET,
+        )
+
+    def stop(self, record: RunRecord) -> None:
+        """Stop the clock of a run that is done."""
+        bar = self._bars.get((record.method, record.seed))
+        if bar is not None:
+            self._progress.stop_task(bar)

@@ -1,11 +1,11 @@
-"""`twofold reproduce SET`: the paper's protocol, a record a method and seed."""
+"""`twofold reproduce SET`: the paper's protocol or, of kinds never seen, another."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -13,17 +13,13 @@ from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
-    TaskID,
     TextColumn,
     TransferSpeedColumn,
 )
-from rich.table import Table
 
 from twofold._core.files import check_folder_place
-from twofold.cli._epoch_bars import epoch_bars
-
-if TYPE_CHECKING:
-    from twofold.experiments import Protocol, Run, RunRecord
+from twofold.cli._epoch_bars import RunBars, epoch_bars
+from twofold.cli._reproduce_tables import paper_table, unseen_table
 
 
 class SetName(StrEnum):
@@ -38,18 +34,44 @@ class SetName(StrEnum):
     yeast = "yeast"
     corel5k = "corel5k"
     delicious = "delicious"
+    omniglot = "omniglot"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a user asked for; without methods, the protocol's own."""
+
+    set_name: SetName
+    methods: tuple[str, ...]
+    seeds: tuple[int, ...]
+    epochs: int | None
+    device: str
+    data_dir: Path | None
+    out: Path
+    download: bool
 
 
 def reproduce(
     set_name: Annotated[SetName, typer.Argument(metavar="SET", help="|".join(SetName))],
-    methods: Annotated[
-        str,
+    unseen: Annotated[
+        bool,
         typer.Option(
-            help="Methods, with commas between: fml-c, fml-dp, twofold, twofold-squared, siamese, "
-            "siamese-cosine, triplet, nonlinear-nca, nca, lmnn, itml, raw, cross-entropy, one-hot, "
-            "simplex, supcon, proxy-anchor, multi-similarity, triplet-miner."
+            "--unseen",
+            help="Train on some kinds and score on others: digits, mnist, cifar10, pubfig83 and "
+            "omniglot.",
         ),
-    ] = "fml-c,fml-dp,twofold,siamese",
+    ] = False,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Methods, with commas between; by default fml-c, fml-dp, twofold, siamese; "
+            "others twofold-squared, siamese-cosine, triplet, nonlinear-nca, nca, lmnn, itml, raw, "
+            "cross-entropy, one-hot, simplex, supcon, proxy-anchor, multi-similarity, "
+            "triplet-miner. With --unseen, all by default: twofold-unseen, twofold-auto, raw, "
+            "siamese, supcon, proxy-anchor, multi-similarity, triplet-miner, cross-entropy, "
+            "cross-entropy-whitened."
+        ),
+    ] = None,
     seeds: Annotated[
         str, typer.Option(help="How many seeds, or the seeds with commas between.")
     ] = "1",
@@ -66,57 +88,92 @@ def reproduce(
         typer.Option("--download", help="Fetch the set if it is not there, where it is public."),
     ] = False,
 ) -> None:
-    """Run the paper's protocol on a set; a run that was interrupted goes on where it was."""
+    """Run the paper's protocol on a set, or score kinds never seen.
+
+    A run that was interrupted goes on where it was.
+    """
+    chosen = tuple(name.strip() for name in (methods or "").split(",") if name.strip())
+    request = Request(set_name, chosen, _seeds(seeds), epochs, device, data_dir, out, download)
+    check_folder_place(out)  # before the work, not after it
+    run = _reproduce_unseen if unseen else _reproduce_paper
+    run(request, Console())
+
+
+def _reproduce_paper(request: Request, console: Console) -> None:
+    """Run the paper's protocol."""
     # Imported here, so that `twofold --help` does not wait for torch and Numba.
-    from twofold.experiments import PROTOCOLS
+    from twofold.experiments import DEFAULT_METHODS, PROTOCOLS
     from twofold.experiments import reproduce as run_all
 
-    chosen = [name.strip() for name in methods.split(",") if name.strip()]
-    numbers = _seeds(seeds)
-    console = Console()
-    check_folder_place(out)  # before the work, not after it
-    if download:
-        _download(set_name, data_dir, console)
+    if request.set_name is SetName.omniglot:
+        raise ValueError(
+            "omniglot is not one of the paper's sets, and is run for kinds never seen only: "
+            "add --unseen."
+        )
+    if request.download:
+        _download(request, console)
     records = []
     with epoch_bars(console, width=24) as progress:
-        bars: dict[tuple[str, int], TaskID] = {}
-
-        def show(run: Run, epoch: int, n_epochs: int, auroc: float) -> None:
-            key = (run.method.name, run.seed)
-            if key not in bars:
-                title = f"{run.method.title}, seed {run.seed}"
-                bars[key] = progress.add_task(title, total=n_epochs, auroc="…")
-            progress.update(bars[key], completed=epoch, auroc=f"{auroc:.4f}")
-
+        bars = RunBars(progress)
         for record in run_all(
-            set_name.value,
-            out,
-            methods=chosen,
-            seeds=numbers,
-            epochs=epochs,
-            device=device,
-            data_dir=data_dir,
-            watch=show,
+            request.set_name.value,
+            request.out,
+            methods=request.methods or DEFAULT_METHODS,
+            seeds=request.seeds,
+            epochs=request.epochs,
+            device=request.device,
+            data_dir=request.data_dir,
+            watch=bars.show,
         ):
             records.append(record)
-            bar = bars.get((record.method, record.seed))
-            if bar is not None:
-                progress.stop_task(bar)
-    console.print(_table(PROTOCOLS[set_name.value], records))
+            bars.stop(record)
+    console.print(paper_table(PROTOCOLS[request.set_name.value], records))
+    _say_where(console, len(records), request.out / request.set_name.value, request.out)
+
+
+def _reproduce_unseen(request: Request, console: Console) -> None:
+    """Run what is trained on some kinds and scored on others, each way there is."""
+    from twofold.experiments import UNSEEN_METHODS, reproduce_unseen, unseen_protocols
+
+    protocols = unseen_protocols(request.set_name.value)
+    if request.download:
+        _download(request, console)
+    for protocol in protocols:
+        console.print(protocol.title, style="bold", markup=False)
+        records = []
+        with epoch_bars(console, width=32) as progress:
+            bars = RunBars(progress)
+            for record in reproduce_unseen(
+                protocol.name,
+                request.out,
+                methods=request.methods or tuple(UNSEEN_METHODS),
+                seeds=request.seeds,
+                epochs=request.epochs,
+                device=request.device,
+                data_dir=request.data_dir,
+                watch=bars.show,
+            ):
+                records.append(record)
+                bars.stop(record)
+        console.print(unseen_table(records))
+        _say_where(console, len(records), request.out / protocol.name, request.out)
+
+
+def _say_where(console: Console, n_records: int, place: Path, out: Path) -> None:
     console.print(
-        f"{len(records)} records in {out / set_name.value}. `twofold report {out}` makes a page "
-        "of them.",
+        f"{n_records} records in {place}. `twofold report {out}` makes a page of them.",
         markup=False,
         soft_wrap=True,
     )
 
 
-def _download(set_name: SetName, data_dir: Path | None, console: Console) -> None:
+def _download(request: Request, console: Console) -> None:
+    """Fetch a set, unless it is there."""
     from twofold.datasets import download
-    from twofold.experiments import open_set
 
+    set_name = request.set_name
     try:
-        open_set(set_name.value, data_dir)
+        _open(request)
         return
     except FileNotFoundError:
         pass  # what is missing is fetched
@@ -131,42 +188,30 @@ def _download(set_name: SetName, data_dir: Path | None, console: Console) -> Non
         bar = progress.add_task(f"Downloading {name}", total=None)
         download(
             name,
-            data_dir,
+            request.data_dir,
             progress=lambda done, total: progress.update(bar, completed=done, total=total),
         )
 
 
-def _seeds(text: str) -> list[int]:
+def _open(request: Request) -> None:
+    """Read a set, to see whether it is there."""
+    from twofold.experiments import open_set, open_unseen, unseen_protocols
+
+    if request.set_name is not SetName.omniglot:
+        open_set(request.set_name.value, request.data_dir)
+        return
+    for protocol in unseen_protocols(request.set_name.value):
+        open_unseen(protocol, request.data_dir)
+
+
+def _seeds(text: str) -> tuple[int, ...]:
     """Read "3" as the seeds 0, 1, 2, and "4,7" as the seeds 4 and 7."""
     try:
-        numbers = [int(part) for part in text.split(",")]
+        numbers = tuple(int(part) for part in text.split(","))
     except ValueError:
         raise ValueError(
             f"--seeds takes a number, or numbers with commas between, got {text!r}."
         ) from None
     if min(numbers) < 0 or (len(numbers) == 1 and numbers[0] < 1):
         raise ValueError(f"--seeds takes a number from 1 on, or seeds from 0 on, got {text!r}.")
-    return list(range(numbers[0])) if len(numbers) == 1 and "," not in text else numbers
-
-
-def _table(protocol: Protocol, records: Sequence[RunRecord]) -> Table:
-    """Show each run, the paper's figure beside it."""
-    from twofold.experiments import METHODS
-
-    table = Table(title=protocol.title, title_justify="left")
-    score = "accuracy" if protocol.score == "accuracy" else "Jaccard"
-    for heading in ("method", "seed", "AUROC", f"5-NN {score}", "paper", "phase 1", "training"):
-        table.add_column(heading, justify="left" if heading == "method" else "right")
-    published = {} if protocol.paper is None else protocol.paper.neighbours
-    for record in records:
-        scores, timed = record.scores, record.targets_seconds
-        table.add_row(
-            METHODS[record.method].title,
-            str(record.seed),
-            "–" if scores is None else f"{scores.auroc:.4f}",
-            "–" if scores is None else f"{scores.neighbours:.4f}",
-            f"{published[record.method]:.3f}" if record.method in published else "",
-            f"{sum(timed) / len(timed):.3f} s" if timed else "none",
-            f"{record.seconds['training']:.1f} s",
-        )
-    return table
+    return tuple(range(numbers[0])) if len(numbers) == 1 and "," not in text else numbers

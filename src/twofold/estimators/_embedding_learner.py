@@ -32,7 +32,7 @@ from twofold.regression import (
     as_numbers,
     check_points,
     is_network,
-    read_layers,
+    layer_batches,
     survives_fork,
 )
 from twofold.relations import Relation, TripletRelation, as_relation, stated_pairs
@@ -86,7 +86,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         if step is None:
             points = self._finish(self.embedder_.predict(X))
         else:
-            points = step.transform(read_layers(self.embedder_, X, step.layer_names))
+            points = step.embed(layer_batches(self.embedder_, X, step.layer_names))
         return check_points(points, self.n_components_)
 
     def _finish(self, points: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from twofold.estimators._plan import Plan
 from twofold.evaluation import Metric
 from twofold.feedback import Problem, Selection, Watch, pose_problem, select_candidate
-from twofold.metric import ClassMetric, MetricSelection, MetricStep, Read
+from twofold.metric import MetricProblem, MetricSelection, MetricStep, Read
 from twofold.regression import (
     Embedder,
     FittedEmbedder,
@@ -25,7 +25,7 @@ from twofold.regression import (
     read_layers,
     take_rows,
 )
-from twofold.relations import LabelRelation, Relation, Statements
+from twofold.relations import LabelRelation, PairRelation, Relation, Statements
 from twofold.targets import TargetSolution, solve_targets, standardise_solution
 
 PAPER_START: dict[str, Any] = {"init": "random", "tol": 1e-5, "max_epochs": 1000}
@@ -95,24 +95,26 @@ class Fitting:
         )
         return regressed_fit(plan, solution, linked, fitted)
 
-    def fit_with_metric(self, X: Any, relation: LabelRelation, n_components: int | None) -> Fit:
-        """Fit to classes, and solve how layers are compared: see `twofold.metric`."""
-        fit, began = self.fit_once(X, relation), time.perf_counter()
+    def fit_with_metric(
+        self, X: Any, relation: LabelRelation | PairRelation, n_components: int | None
+    ) -> Fit:
+        """Fit, and solve how layers are compared: see `twofold.metric`."""
+        fit, began = self.fit(X, relation), time.perf_counter()
         names = layer_names(fit.embedder, X, self.plan.layers)
         quietly = replace(self, watch=Watch(self.watch.report))
 
         def reader(embedder: Embedder) -> Read:
-            return lambda rows: read_layers(embedder, take_rows(X, rows), names)
+            return lambda rows: read_layers(embedder, take_rows(X, rows), names.every)
 
         def train(rows: NDArray[np.int64]) -> Read:
-            return reader(quietly.fit_once(take_rows(X, rows), relation.take(rows)).embedder)
+            return reader(quietly.fit(take_rows(X, rows), relation.take(rows)).embedder)
 
-        with_output = self.plan.metric_step == "both"
-        solved = ClassMetric(
-            relation.class_codes(),
+        solved = MetricProblem(
+            relation,
             reader(fit.embedder),
             train,
-            with_output,
+            names.outputs,
+            self.plan.metric_step == "both",
             self.watch.report.always,
         ).solve(self.rng, n_components)
         if solved is None:

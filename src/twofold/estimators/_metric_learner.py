@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold._core.progress import Reporter
 from twofold._core.random import RandomState, as_generator
-from twofold._core.shared_setting import one_blas_thread
 from twofold.asking import Suggestions, suggest
 from twofold.estimators._embedding_learner import EmbeddingLearner
 from twofold.estimators._fitting import Fit, Fitting
@@ -183,10 +182,9 @@ class MetricLearner(EmbeddingLearner):
         if self.plan_.metric_step == "output":
             fit = fitting.fit(X, known)
         else:
-            assert isinstance(known, LabelRelation)
+            assert not isinstance(known, TripletRelation)
             n_components = None if self.n_components == "auto" else self.n_components
-            with one_blas_thread:  # of the process: fits side by side set it together
-                fit = fitting.fit_with_metric(X, known, n_components)
+            fit = fitting.fit_with_metric(X, known, n_components)
         self._training_data = None
         if not isinstance(known, LabelRelation):
             self._training_data = TrainingData(X, known, fit.targets)

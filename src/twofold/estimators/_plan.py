@@ -105,18 +105,21 @@ def resolve_plan(
 def _metric_step(
     metric: Goal, relation: Relation, loss: str, targets: Targets, uses_feedback: bool
 ) -> MetricGoal:
-    """Return for which kinds layers are joined: of classes, unless the paper's way is asked for."""
+    """Return for which kinds layers are joined.
+
+    By default for those of classes, unless the paper's way is asked for: how near an item is to a
+    class says how far its output is to be trusted, and pairs or several labels have no such thing.
+    """
     check_choice("metric", metric, get_args(Goal))
-    is_possible = is_classes(relation) and not uses_feedback
     if metric == "unseen":
-        if not is_possible:
+        if isinstance(relation, TripletRelation):
             raise ValueError(
-                "metric='unseen' needs one class for each item, and no feedback: whole classes are "
-                "held out to choose it. Set metric='auto'."
+                "metric='unseen' holds out whole kinds, and triplets do not say what is of one "
+                "kind. Give classes, labels or pairs, or set metric='auto'."
             )
         return "unseen"
-    is_whole = is_possible and loss == "dot" and targets.pairs == "all"
-    return "both" if metric == "auto" and is_whole else "output"
+    is_whole = is_classes(relation) and loss == "dot" and targets.pairs == "all"
+    return "both" if metric == "auto" and is_whole and not uses_feedback else "output"
 
 
 def _layers(embedder: Any) -> tuple[str, ...] | None:

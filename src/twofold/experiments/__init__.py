@@ -5,6 +5,7 @@ from twofold.experiments._gallery import Gallery, Shown, choose_shown, read_gall
 from twofold.experiments._inspect import inspect_pairs
 from twofold.experiments._inspection import Inspection, Suggested, Suspect
 from twofold.experiments._inspection_reading import Expectation
+from twofold.experiments._kind_scores import KindScores, UnseenScores, best_score
 from twofold.experiments._machine import describe_commit, describe_machine
 from twofold.experiments._methods import DEFAULT_METHODS, METHODS, Method, choose_methods
 from twofold.experiments._paper import PROTOCOLS, PaperFigures, Protocol
@@ -18,12 +19,23 @@ from twofold.experiments._records import (
 )
 from twofold.experiments._reproduce import Run, reproduce
 from twofold.experiments._sets import open_set
+from twofold.experiments._unseen_methods import UNSEEN_METHODS, UnseenMethod
+from twofold.experiments._unseen_protocols import (
+    UNSEEN_PROTOCOLS,
+    UnseenProtocol,
+    unseen_protocols,
+)
+from twofold.experiments._unseen_reproduce import reproduce_unseen
+from twofold.experiments._unseen_run import run_unseen
+from twofold.experiments._unseen_sets import UnseenSet, open_unseen
 
 __all__ = [
     "DEFAULT_METHODS",
     "DEMO_METHODS",
     "METHODS",
     "PROTOCOLS",
+    "UNSEEN_METHODS",
+    "UNSEEN_PROTOCOLS",
     "CurvePoint",
     "Demo",
     "DemoMethod",
@@ -31,6 +43,7 @@ __all__ = [
     "Expectation",
     "Gallery",
     "Inspection",
+    "KindScores",
     "Method",
     "PaperFigures",
     "Protocol",
@@ -40,16 +53,25 @@ __all__ = [
     "Shown",
     "Suggested",
     "Suspect",
+    "UnseenMethod",
+    "UnseenProtocol",
+    "UnseenScores",
+    "UnseenSet",
+    "best_score",
     "choose_methods",
     "choose_shown",
     "describe_commit",
     "describe_machine",
     "inspect_pairs",
     "open_set",
+    "open_unseen",
     "read_gallery",
     "read_record",
     "read_records",
     "reproduce",
+    "reproduce_unseen",
     "run_demo",
+    "run_unseen",
+    "unseen_protocols",
     "write_record",
 ]

@@ -1,4 +1,6 @@
-"""A gallery: some test images and the training images nearest to them, as a file of its own.
+"""A gallery: some test images and the images nearest to them, as a file of its own.
+
+These are training images or, of kinds never seen, other test images.
 
 It holds the pictures themselves, which belong to the data set's owners: it stays apart from the
 record, which can be given to anyone.
@@ -19,17 +21,22 @@ from PIL import Image
 from sklearn.neighbors import NearestNeighbors
 
 from twofold._core.files import write_text
+from twofold.evaluation import Metric, pair_similarity
 from twofold.experiments._examples import Examples
+from twofold.experiments._kind_scores import spread_evenly
 from twofold.experiments._paper import N_NEIGHBOURS
 from twofold.experiments._progress import Evaluation
+from twofold.experiments._sets import Part
 
 FORMAT, FORMAT_VERSION = "twofold-gallery", 1
 N_SHOWN = 12
+N_SHOWN_KINDS = 8
+"""Of kinds never seen: each stands twice, with our neighbours and with a rival's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A training image near to a test image: its picture, its label, and whether that is alike."""
+    """An image near to a test image: its picture, its label, and whether that is alike."""
 
     image: str
     label: str
@@ -38,7 +45,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A test image, as the address of an <img>, its label and its nearest training images."""
+    """A test image, as the address of an <img>, its label and its nearest images."""
 
     image: str
     label: str
@@ -54,7 +61,8 @@ class Gallery:
     data_set, method, seed : str, str, int
         Which run.
     items : tuple of Shown
-        Half of them the first that come, half those with the most wrong neighbours.
+        Half of them the first that come, half those with the most wrong neighbours; of kinds never
+        seen the same for every method.
     """
 
     data_set: str
@@ -82,26 +90,64 @@ def gallery_of(
         evaluation.test_points, return_distance=False
     )
     wrong = fitted_labels[nearest] != labels[:, None]
-    return Gallery(
-        data_set,
-        method,
-        seed,
-        tuple(
-            Shown(
-                _address(pictures[0][number]),
-                label_names[labels[number]],
-                tuple(
-                    Neighbour(
-                        _address(pictures[1][row]),
-                        label_names[fitted_labels[row]],
-                        bool(fitted_labels[row] == labels[number]),
-                    )
-                    for row in nearest[number]
-                ),
-            )
-            for number in choose_shown(wrong)
-        ),
+    shown = (
+        _shown((pictures[0], labels), (pictures[1], fitted_labels), row, nearest[row], label_names)
+        for row in choose_shown(wrong)
     )
+    return Gallery(data_set, method, seed, tuple(shown))
+
+
+def gallery_of_kinds(
+    data_set: str,
+    method: str,
+    seed: int,
+    part: Part,
+    points: NDArray[np.float32],
+    metric: Metric,
+    label_names: tuple[str, ...],
+) -> Gallery | None:
+    """Show what is nearest to some images of kinds never seen; None unless items are images.
+
+    The images asked for are spread over the classes, and the same for every method.
+    """
+    pictures = _as_images(part.features)
+    if pictures is None:
+        return None
+    by_class = np.argsort(part.labels, kind="stable")
+    asked = by_class[spread_evenly(len(by_class), N_SHOWN_KINDS)]
+    every = pictures, part.labels
+    shown = (
+        _shown(every, every, row, _nearest_others(points, row, metric), label_names)
+        for row in asked
+    )
+    return Gallery(data_set, method, seed, tuple(shown))
+
+
+def _nearest_others(points: NDArray[np.float32], row: int, metric: Metric) -> NDArray[np.int64]:
+    """Return the nearest points to one of them, nearest first, itself left out."""
+    others = np.delete(np.arange(len(points)), row)
+    similarity = pair_similarity(points, np.full(len(others), row), others, metric)
+    return others[np.argsort(-similarity, kind="stable")[:N_NEIGHBOURS]]
+
+
+def _shown(
+    queries: tuple[NDArray[Any], NDArray[Any]],
+    gallery: tuple[NDArray[Any], NDArray[Any]],
+    row: int,
+    nearest: NDArray[np.int64],
+    label_names: tuple[str, ...],
+) -> Shown:
+    """Return a query, by its row, with its neighbours; both come as images and labels."""
+    (images, labels), (others, other_labels) = queries, gallery
+    neighbours = (
+        Neighbour(
+            _address(others[other]),
+            label_names[other_labels[other]],
+            bool(other_labels[other] == labels[row]),
+        )
+        for other in nearest
+    )
+    return Shown(_address(images[row]), label_names[labels[row]], tuple(neighbours))
 
 
 def write_gallery(folder: Path, gallery: Gallery) -> Path:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from twofold import __version__
 from twofold._core.versions import package_versions
@@ -30,6 +32,16 @@ def describe_machine() -> dict[str, str]:
     if gpu:
         facts["gpu"] = gpu
     return facts | package_versions(PACKAGES)
+
+
+def describe_circumstances(device: str) -> dict[str, Any]:
+    """Return what every record says of when, with what and where it was measured."""
+    return {
+        "measured": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "commit": describe_commit(),
+        "machine": describe_machine(),
+        "device": device,
+    }
 
 
 @cache

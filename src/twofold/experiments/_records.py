@@ -7,17 +7,20 @@ records can rely on them.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from twofold._core.files import write_text
+from twofold._core.files import remove_leftovers, write_text
 from twofold.evaluation import Metric
+from twofold.experiments._kind_scores import UnseenScores
 
 FORMAT = "twofold-run"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""2 added what was found on kinds never seen; records of version 1 are read as before."""
 SCHEMA = "run-record.schema.json"
 
 
@@ -93,13 +96,16 @@ class RunRecord:
     device : str
         "cpu" or "cuda".
     seconds : mapping
-        Of the phases: "targets" and "training".
+        Of the phases: "targets" and "training"; of runs on kinds never seen also "metric", the
+        metric step or a rival's whitening, and "rest", what else fitting took.
     targets_seconds : tuple of float
         Phase 1 on its own, with the sampling of its pairs, several times over.
     curve : tuple of CurvePoint
         AUROC against seconds.
     scores : Scores or None
-        None where there was phase 1 only.
+        None where there was phase 1 only, and of a run on kinds never seen.
+    unseen : UnseenScores or None
+        Of a run on kinds never seen.
     """
 
     data_set: str
@@ -116,6 +122,7 @@ class RunRecord:
     targets_seconds: tuple[float, ...] = ()
     curve: tuple[CurvePoint, ...] = ()
     scores: Scores | None = None
+    unseen: UnseenScores | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as JSON takes it."""
@@ -127,7 +134,7 @@ class RunRecord:
     def from_json(cls, content: Mapping[str, Any]) -> RunRecord:
         """Return the record that JSON holds; it has been checked."""
         fields = {k: v for k, v in content.items() if k not in ("format", "format_version", "set")}
-        scores = fields["scores"]
+        scores, unseen = fields["scores"], fields.get("unseen")
         return cls(
             **fields
             | {
@@ -135,6 +142,7 @@ class RunRecord:
                 "targets_seconds": tuple(fields["targets_seconds"]),
                 "curve": tuple(CurvePoint(**point) for point in fields["curve"]),
                 "scores": None if scores is None else Scores(**scores),
+                "unseen": None if unseen is None else UnseenScores.from_json(unseen),
             }
         )
 
@@ -164,6 +172,27 @@ def read_record(path: Path) -> RunRecord:
         )
     validate_record(content, str(path))
     return RunRecord.from_json(content)
+
+
+def read_finished(path: Path, settings: Mapping[str, Any], device: str) -> RunRecord:
+    """Return the record of a run that is done, if it is this run."""
+    record = read_record(path)
+    if dict(record.configuration) != settings or record.device != device:
+        raise ValueError(
+            f"{path} was run with other settings, or on another device: name another folder for "
+            "the records, or remove it to run it again."
+        )
+    _remove_traces(path)
+    return record
+
+
+def _remove_traces(path: Path) -> None:
+    """Remove what is left of a run that was killed just after its record was written."""
+    shutil.rmtree(path.parent / f".{path.stem}", ignore_errors=True)
+    for training in path.parent.glob(f".{path.stem}-*.safetensors"):
+        training.unlink(missing_ok=True)
+    for place in (path, path.with_suffix(".gallery.json")):
+        remove_leftovers(place)
 
 
 def read_records(folder: Path) -> tuple[RunRecord, ...]:

@@ -6,7 +6,6 @@ A run that is done is not run again, one that was interrupted goes on where it w
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,27 +13,29 @@ from typing import Any
 
 from twofold._core.checks import check_choice, check_count
 from twofold._core.devices import resolve_device
-from twofold._core.files import check_folder_place, remove_leftovers
+from twofold._core.files import check_folder_place
 from twofold.experiments._examples import draw_examples
 from twofold.experiments._gallery import gallery_of, write_gallery
 from twofold.experiments._machine import describe_commit
 from twofold.experiments._methods import DEFAULT_METHODS, Method, choose_methods
 from twofold.experiments._paper import PROTOCOLS, Protocol
 from twofold.experiments._progress import RunProgress
-from twofold.experiments._records import RunRecord, read_record, record_path, write_record
+from twofold.experiments._records import RunRecord, read_finished, record_path, write_record
 from twofold.experiments._run import configuration, run_method, run_phase_1, warm_up
 from twofold.experiments._sets import ExperimentSet, open_set
+from twofold.experiments._unseen_methods import UnseenMethod
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run of a reproduction: a method with a seed."""
 
-    method: Method
+    method: Method | UnseenMethod
     seed: int
 
 
-Watcher = Callable[[Run, int, int, float], Any]
+Watcher = Callable[[Run, int, int, float | None], Any]
+"""Called with the run, its epoch, the number of epochs, and the AUROC if it is known by then."""
 
 
 def reproduce(
@@ -98,16 +99,14 @@ def _one_seed(
     for method in methods:
         settings = configuration(protocol, method, examples.relation.n_items, seed)
         path = record_path(folder, protocol.name, method.name, seed)
-        kept = path.parent / f".{path.stem}"
         if path.exists():
-            _remove_traces(path, kept)
-            yield _finished(path, settings, device)
+            yield read_finished(path, settings, device)
             continue
         if is_cold[method.name]:
             warm_up(protocol, method, examples, device)
             is_cold[method.name] = False
         run = Run(method, seed)
-        progress = RunProgress(kept, settings | {"device": device})
+        progress = RunProgress(path.parent / f".{path.stem}", settings | {"device": device})
         record = run_method(
             protocol, method, examples, seed, device, progress, _watched(watch, run)
         )
@@ -135,29 +134,11 @@ def _phase_1(
         path = record_path(folder, protocol.name, method.name, 0)
         settings = configuration(protocol, method, len(data.train.labels), 0)
         if path.exists():
-            yield _finished(path, settings, device)
+            yield read_finished(path, settings, device)
             continue
         record = run_phase_1(protocol, method, data.train, device)
         write_record(folder, record)
         yield record
-
-
-def _remove_traces(path: Path, kept: Path) -> None:
-    """Remove what is left of a run that was killed just after its record was written."""
-    shutil.rmtree(kept, ignore_errors=True)
-    for place in (path, path.with_suffix(".gallery.json")):
-        remove_leftovers(place)
-
-
-def _finished(path: Path, settings: dict[str, Any], device: str) -> RunRecord:
-    """Return the record of a run that is done, if it is this run."""
-    record = read_record(path)
-    if dict(record.configuration) != settings or record.device != device:
-        raise ValueError(
-            f"{path} was run with other settings, or on another device: name another folder for "
-            "the records, or remove it to run it again."
-        )
-    return record
 
 
 def _with_epochs(protocol: Protocol, epochs: int | None) -> Protocol:

@@ -7,15 +7,18 @@ training items, which it never learns from, chooses the epoch whose neighbours a
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
 from typing import Any
+
+from torch import nn
 
 from twofold.estimators import EmbeddingLearner
 from twofold.evaluation import retrieval_scores
 from twofold.experiments._examples import Examples, empty_rows_unsaid
 from twofold.experiments._following import Follower, Watcher, neighbours_score
-from twofold.experiments._machine import describe_commit, describe_machine
+from twofold.experiments._kind_scores import RECALL_DEPTHS, retrieval_by_name
+from twofold.experiments._machine import describe_circumstances
 from twofold.experiments._methods import Method, RunConfig
 from twofold.experiments._paper import N_DISSIMILAR, N_SIMILAR, Protocol
 from twofold.experiments._phase_1 import mean_seconds, time_phase_1
@@ -25,7 +28,6 @@ from twofold.experiments._sets import Part
 from twofold.regression import Network
 from twofold.relations import LabelRelation, PairRelation
 
-RECALL_DEPTHS = (1, 5, 10)
 N_WARM_UP_STEPS = 6
 NOT_OF_A_RUN = ("callback", "checkpoint", "device", "verbose")
 """Parameters of a learner that do not change what it learns."""
@@ -76,7 +78,8 @@ def run_method(
         targets_seconds=timed,
         curve=tuple(_counting_in(trained.targets_seconds, point) for point in progress.curve),
         scores=_scores(protocol, examples, progress),
-        **_circumstances(protocol, device),
+        score=protocol.score,
+        **describe_circumstances(device),
     )
 
 
@@ -136,7 +139,8 @@ def run_phase_1(protocol: Protocol, method: Method, train: Part, device: str) ->
         },
         seconds={"targets": mean_seconds(timed), "training": 0.0},
         targets_seconds=timed,
-        **_circumstances(protocol, device),
+        score=protocol.score,
+        **describe_circumstances(device),
     )
 
 
@@ -152,12 +156,25 @@ def configuration(protocol: Protocol, method: Method, n_items: int, seed: int) -
     described = asdict(protocol)
     described.pop("paper")
     learner = method.make(RunConfig(protocol, n_items, seed, "auto"))
+    return run_settings(described, learner)
+
+
+def run_settings(protocol: Mapping[str, Any], learner: EmbeddingLearner) -> dict[str, Any]:
+    """Return a protocol, and a learner's parameters that change what it learns, as JSON has them.
+
+    A module of one's own is no parameter: the protocol names it.
+    """
     parameters = {
         name: value
         for name, value in learner.get_params().items()
-        if name.rpartition("__")[2] not in NOT_OF_A_RUN and not isinstance(value, Network)
+        if name.rpartition("__")[2] not in NOT_OF_A_RUN
+        and not isinstance(value, Network | nn.Module)
     }
-    whole = {"protocol": described, "learner": type(learner).__name__, "parameters": parameters}
+    whole = {
+        "protocol": dict(protocol),
+        "learner": type(learner).__name__,
+        "parameters": parameters,
+    }
     return json.loads(json.dumps(whole))  # type: ignore[no-any-return]
 
 
@@ -172,16 +189,6 @@ def _fit(learner: EmbeddingLearner, method: Method, items: Part, pairs: PairRela
             learner.fit(items.features, relation=pairs)
         else:
             learner.fit(items.features, items.labels)
-
-
-def _circumstances(protocol: Protocol, device: str) -> dict[str, Any]:
-    return {
-        "score": protocol.score,
-        "measured": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "commit": describe_commit(),
-        "machine": describe_machine(),
-        "device": device,
-    }
 
 
 def _counting_in(targets: float, point: CurvePoint) -> CurvePoint:
@@ -214,9 +221,5 @@ def _scores(protocol: Protocol, examples: Examples, progress: RunProgress) -> Sc
         neighbour_metric=best.metric,
         epoch=best.epoch or None,
         validation=best.validation,
-        retrieval={
-            **{f"recall_at_{depth}": share for depth, share in retrieval.recall_at.items()},
-            "r_precision": retrieval.r_precision,
-            "map_at_r": retrieval.map_at_r,
-        },
+        retrieval=retrieval_by_name(retrieval),
     )

@@ -103,17 +103,23 @@ def _images(train: ImageSet, test: ImageSet) -> ExperimentSet:
     )
 
 
-def _digits() -> ExperimentSet:
+def undivided_digits() -> ExperimentSet:
+    """Return scikit-learn's digits, all of them to train on and none to test on."""
     digits = load_digits()
-    X, classes = digits.data.astype(np.float32), digits.target.astype(np.int64)
+    whole = Part(digits.data.astype(np.float32), digits.target.astype(np.int64))
+    return ExperimentSet(whole, whole.take(slice(0)), tuple("0123456789"))
+
+
+def _digits() -> ExperimentSet:
+    undivided = undivided_digits()
+    whole = undivided.train
     train, test = train_test_split(
-        np.arange(n_rows(X)),
+        np.arange(n_rows(whole.features)),
         test_size=DIGITS_TEST_SHARE,
-        stratify=classes,
+        stratify=whole.labels,
         random_state=DIGITS_SPLIT,
     )
-    whole = Part(X, classes)
-    return ExperimentSet(whole.take(train), whole.take(test), tuple("0123456789"))
+    return replace(undivided, train=whole.take(train), test=whole.take(test))
 
 
 def _multilabel(name: str, data_dir: str | os.PathLike[str] | None) -> ExperimentSet:

@@ -9,13 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
+import torch
 from sklearn.linear_model import LogisticRegression
-
-from twofold.metric._layer_space import Vectors
+from torch import Tensor
 
 MOST_CLASSES = 1000
 """That an item is compared with; with more there is no gate."""
+SHARE = 0.25
+"""Of the point of an item that is surely of a kind seen. Chosen in the trials that `SHRINKAGE` was:
+with it new items of kinds seen are told apart about as well as by the output (AUROC lower by .0015
+at most, recall@1 higher on six of seven sets), and kinds never seen lose .007 at most. Half gives
+the first .001 more, and takes .02 from the second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +36,30 @@ class GateCurve:
 
     slope: float
     offset: float
-    share: float
+    share: float = SHARE
 
-    def apply(self, cosine: Vectors) -> Vectors:
+    def apply(self, cosine: Tensor) -> Tensor:
         """Return the output's share of each item's point."""
-        return np.asarray(self.share * expit(self.slope * cosine + self.offset), np.float32)
+        return self.share * torch.sigmoid(self.slope * cosine + self.offset)
 
 
-def fit_curve(seen: Vectors, unseen: Vectors) -> GateCurve:
+def fit_curve(seen: Tensor, unseen: Tensor) -> GateCurve:
     """Return the curve that tells kinds seen from others by the cosine to the nearest class mean.
 
     Parameters
     ----------
-    seen, unseen : ndarray of float32, shape (n_items,)
+    seen, unseen : Tensor of float32, shape (n_items,)
         Cosines of items that were not trained on, of classes that were and were not.
     """
-    cosines = np.concatenate([seen, unseen]).astype(np.float64)
+    cosines = torch.cat([seen, unseen]).double().cpu().numpy()
     centre, spread = float(cosines.mean()), float(cosines.std()) or 1.0
     curve = LogisticRegression(class_weight="balanced", C=100.0).fit(
         ((cosines - centre) / spread)[:, None], np.arange(len(cosines)) < len(seen)
     )
     slope = float(curve.coef_[0, 0]) / spread
-    return GateCurve(slope, float(curve.intercept_[0]) - slope * centre, 0.0)
+    return GateCurve(slope, float(curve.intercept_[0]) - slope * centre)
 
 
-def gated(layers: Vectors, output: Vectors, share: Vectors) -> Vectors:
+def gated(layers: Tensor, output: Tensor, share: Tensor) -> Tensor:
     """Return [√(1 − share) · layers, √share · output], of length 1 if both are."""
-    return np.hstack([np.sqrt(1 - share)[:, None] * layers, np.sqrt(share)[:, None] * output])
+    return torch.cat([(1 - share).sqrt()[:, None] * layers, share.sqrt()[:, None] * output], dim=1)

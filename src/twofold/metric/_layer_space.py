@@ -1,62 +1,78 @@
-"""What one layer says: its vectors, whitened within the classes and brought to length 1.
+"""What one layer says: its vectors, whitened within the kinds and brought to length 1.
 
-Regression to targets throws away, layer by layer, what does not tell the training classes apart.
-Whitening by the covariance within classes makes small what differs between items of one kind.
+Regression to targets throws away, layer by layer, what does not tell the training kinds apart.
+Whitening by the covariance within kinds makes small what differs between items of one kind.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
+import torch
+from torch import Tensor
 
-Vectors = NDArray[np.float32]
-Variant = Literal["as given", "whitened", "discriminant"]
+from twofold.metric._kinds import Kinds
+
+Variant = Literal["as given", "lifted", "whitened", "discriminant"]
 MOST_DIRECTIONS = 512
 """Of a layer that is kept, the leading ones."""
 N_SAMPLED = 1024
 """Items that the leading directions of something wider are taken from."""
 SHRINKAGE = 0.8
-"""Of the covariance within classes, towards its mean eigenvalue. Chosen in trials on MNIST,
+"""Of the covariance within kinds, towards its mean eigenvalue. Chosen in trials on MNIST,
 Omniglot, CIFAR-10 and PubFig83 in which scores of the test classes were seen: .5 to .9 differ
 little there, less than .1 is worse."""
 DISCRIMINANT_SHRINKAGE = 0.1
 """The same where classes outnumber directions, so that both covariances are known well."""
-TINY = 1e-12
+TINY, LEAST_SHARE = 1e-12, 1e-5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LayerSpace:
-    """(h − mean) matrix, brought to length 1.
+    """[(h − mean) matrix, lift], brought to length 1.
 
     Attributes
     ----------
     layer : str
         Whose vectors h are.
-    variant : {"as given", "whitened", "discriminant"}
-        Which matrix it is.
-    mean : ndarray of float32, shape (n_values,)
+    variant : {"as given", "lifted", "whitened", "discriminant"}
+        Which map it is.
+    mean : Tensor of float32, shape (n_values,)
         That is taken away.
-    matrix : ndarray of float32, shape (n_values, n_directions)
+    matrix : Tensor of float32, shape (n_values, n_directions)
         The map.
+    lift : float
+        A last coordinate that all items share, unless it is 0. The higher it is, the more the
+        cosine goes by the distance of two items, and the less by their angle at the mean.
     """
 
     layer: str
     variant: Variant
-    mean: Vectors
-    matrix: Vectors
+    mean: Tensor
+    matrix: Tensor
+    lift: float = 0.0
 
-    def apply(self, vectors: Vectors) -> Vectors:
-        """Return points of length 1, shape (n_items, n_directions); of length 0 at the mean."""
-        return unit_rows((vectors - self.mean) @ self.matrix)
+    def apply(self, vectors: Tensor) -> Tensor:
+        """Return points of length 1, shape (n_items, n_directions), one more if lifted.
+
+        At the mean they have no length, unless they are lifted.
+        """
+        points = (vectors - self.mean) @ self.matrix
+        if self.lift > 0:
+            points = torch.nn.functional.pad(points, (0, 1), value=self.lift)
+        return unit_rows(points)
+
+    def to(self, device: str) -> LayerSpace:
+        """Return the space on a device."""
+        return replace(self, mean=self.mean.to(device), matrix=self.matrix.to(device))
 
 
-def unit_rows(points: NDArray[np.floating[Any]]) -> Vectors:
+def unit_rows(points: Tensor) -> Tensor:
     """Return points divided by their lengths; those of no length stay where they are."""
-    lengths = np.linalg.norm(points, axis=1, keepdims=True)
-    return np.asarray(points / np.where(lengths > TINY, lengths, 1.0), dtype=np.float32)
+    lengths = points.norm(dim=1, keepdim=True)
+    return points / torch.where(lengths > TINY, lengths, 1.0)
 
 
 def variants_of(layer: str, n_values: int, n_classes: int) -> list[Variant]:
@@ -66,87 +82,105 @@ def variants_of(layer: str, n_values: int, n_classes: int) -> list[Variant]:
     """
     variants: list[Variant] = ["whitened"]
     if layer == "features":
-        variants.insert(0, "as given")
+        variants = ["as given", "lifted", "whitened"]
     if n_classes > min(n_values, MOST_DIRECTIONS):
         variants.append("discriminant")
     return variants
 
 
-def fit_layer_space(
-    layer: str, variant: Variant, vectors: Vectors, classes: NDArray[np.int64]
-) -> LayerSpace:
-    """Return the map of a layer, from the vectors of items and their classes.
+def fit_layer_spaces(
+    named: Iterable[tuple[str, Variant]], layers: Mapping[str, Tensor], kinds: Kinds
+) -> list[LayerSpace]:
+    """Return the maps of layers, from the vectors of items and their kinds.
 
-    With W the covariance within classes and s the shrinkage, "whitened" maps by
-    ((1 − s) W + s tr(W)/d I)^(−½). In that space, "discriminant" also multiplies the principal
-    directions of the class means by √(b / (1 + b)), b being the variance between classes along
-    each: what classes do not differ in counts for nothing.
+    With W the covariance within kinds and s the shrinkage, "whitened" maps by the inverse root of
+    (1 − s) W + s tr(W)/d I, up to a rotation. In that space, "discriminant" also multiplies the
+    principal directions of the class means by √(b / (1 + b)), b being the variance between classes
+    along each: what classes do not differ in counts for nothing. "lifted" leaves directions as they
+    are, and lifts by the root mean square of the lengths.
 
     Parameters
     ----------
-    layer : str
-        Its name.
-    variant : {"as given", "whitened", "discriminant"}
-        Which map.
-    vectors : ndarray of float32, shape (n_items, n_values)
-        The layer's.
-    classes : ndarray of int64, shape (n_items,)
-        From 0 on, without gaps.
+    named : iterable of (str, str)
+        Layer and variant of each; "discriminant" is for classes.
+    layers : mapping of str to Tensor of float32, shape (n_items, n_values)
+        By name.
+    kinds : Kinds
+        Of the items.
     """
-    leading = leading_directions(vectors, centred=variant != "as given")
-    if variant == "as given":
-        return LayerSpace(layer, variant, np.zeros(vectors.shape[1], np.float32), leading)
-    mean = vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
-    narrow = (vectors - mean) @ leading
-    means = class_means(narrow, classes)
-    residual = narrow - means[classes].astype(np.float32)
-    n_free = max(1, len(classes) - len(means))
-    within = residual.T.astype(np.float64) @ residual / n_free
-    shrinkage = SHRINKAGE if variant == "whitened" else DISCRIMINANT_SHRINKAGE
-    matrix = _inverse_root(within, shrinkage)
-    if variant == "discriminant":
-        matrix = matrix @ _gain(means @ matrix)
-    return LayerSpace(layer, variant, mean, (leading @ matrix).astype(np.float32))
+    of_layers: dict[str, _CentredLayer] = {}
+    spaces = []
+    for layer, variant in named:
+        if layer not in of_layers:
+            of_layers[layer] = _CentredLayer(layer, layers[layer], kinds)
+        spaces.append(of_layers[layer].space(variant))
+    return spaces
 
 
-def leading_directions(
-    vectors: Vectors, centred: bool = False, n_directions: int = MOST_DIRECTIONS
-) -> Vectors:
+class _CentredLayer:
+    """A layer less its mean, along its leading directions."""
+
+    def __init__(self, layer: str, vectors: Tensor, kinds: Kinds) -> None:
+        self.layer, self.kinds = layer, kinds
+        self.mean = vectors.mean(dim=0)
+        centred = vectors - self.mean
+        self.leading = leading_directions(centred)
+        self.narrow = centred @ self.leading
+
+    def space(self, variant: Variant) -> LayerSpace:
+        if variant == "as given":
+            return LayerSpace(
+                self.layer, variant, torch.zeros_like(self.mean), self._with_mean_direction()
+            )
+        if variant == "lifted":
+            lift = float(self.narrow.square().sum(dim=1).mean().sqrt())
+            return LayerSpace(self.layer, variant, self.mean, self.leading, lift)
+        residuals, n_free = self.kinds.residuals(self.narrow)
+        within = (residuals.T @ residuals).double() / max(1, n_free)
+        shrinkage = SHRINKAGE if variant == "whitened" else DISCRIMINANT_SHRINKAGE
+        matrix = _inverse_root(within, shrinkage)
+        if variant == "discriminant":
+            matrix = matrix @ _gain(self.kinds.means(self.narrow).double() @ matrix)
+        return LayerSpace(self.layer, variant, self.mean, self.leading @ matrix.float())
+
+    def _with_mean_direction(self) -> Tensor:
+        """Return the leading directions, and what of the mean none of them has."""
+        rest = self.mean - self.leading @ (self.leading.T @ self.mean)
+        if rest.norm() <= LEAST_SHARE * self.mean.norm():
+            return self.leading
+        return torch.cat([self.leading, (rest / rest.norm())[:, None]], dim=1)
+
+
+def leading_directions(vectors: Tensor, n_directions: int = MOST_DIRECTIONS) -> Tensor:
     """Return the leading directions as columns: all of what is narrow, of the rest by a sample."""
-    n_values = vectors.shape[1]
+    n_items, n_values = vectors.shape
     if n_values <= n_directions:
-        return np.eye(n_values, dtype=np.float32)
-    rows = np.linspace(0, len(vectors) - 1, min(len(vectors), N_SAMPLED)).astype(np.int64)
+        return torch.eye(n_values, device=vectors.device)
+    rows = torch.linspace(0, n_items - 1, min(n_items, N_SAMPLED), device=vectors.device).long()
     sample = vectors[rows]
-    if centred:
-        sample = sample - sample.mean(axis=0)
-    sizes, left = np.linalg.eigh(sample.astype(np.float64) @ sample.T)
-    kept = np.flatnonzero(sizes > TINY * max(sizes[-1], TINY))[::-1][:n_directions]
-    if not kept.size:  # every item is the same
-        return np.eye(n_values, 1, dtype=np.float32)
-    return np.asarray(sample.T @ (left[:, kept] / np.sqrt(sizes[kept])), dtype=np.float32)
+    sizes, left = torch.linalg.eigh(sample @ sample.T)
+    kept = (sizes > LEAST_SHARE * sizes[-1].clip(min=TINY)).nonzero()[:, 0].flip(0)[:n_directions]
+    if not len(kept):  # every item is the same
+        return torch.eye(n_values, 1, device=vectors.device)
+    directions: Tensor = sample.T @ (left[:, kept] / sizes[kept].sqrt())
+    return directions
 
 
-def class_means(points: Vectors, classes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the mean of every class, shape (n_classes, n_directions)."""
-    order = np.argsort(classes, kind="stable")
-    counts = np.bincount(classes)
-    firsts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    sums = np.add.reduceat(points[order].astype(np.float64), firsts, axis=0)
-    return np.asarray(sums / counts[:, None])
+def _inverse_root(covariance: Tensor, shrinkage: float) -> Tensor:
+    """Return M with Mᵀ C M = I, C being the covariance, shrunk."""
+    size = covariance.diagonal().mean()
+    every = torch.eye(len(covariance), dtype=covariance.dtype, device=covariance.device)
+    if size <= TINY:  # every item is its kind: nothing to whiten
+        return every
+    lower = torch.linalg.cholesky((1 - shrinkage) * covariance + shrinkage * size * every)
+    inverse: Tensor = torch.linalg.solve_triangular(lower, every, upper=False)
+    return inverse.T
 
 
-def _inverse_root(covariance: NDArray[np.float64], shrinkage: float) -> NDArray[np.float64]:
-    variances, directions = np.linalg.eigh(covariance)
-    shrunk = (1 - shrinkage) * variances.clip(0) + shrinkage * variances.clip(0).mean()
-    if shrunk.max() <= TINY:  # every item is its class: nothing to whiten
-        return np.eye(len(covariance))
-    return np.asarray((directions / np.sqrt(shrunk.clip(TINY * shrunk.max()))) @ directions.T)
-
-
-def _gain(means: NDArray[np.float64]) -> NDArray[np.float64]:
+def _gain(means: Tensor) -> Tensor:
     """Return the map that keeps of each direction what classes differ in along it."""
-    centred = means - means.mean(axis=0)
-    between, directions = np.linalg.eigh(centred.T @ centred / max(1, len(means) - 1))
-    between = between.clip(0)
-    return np.asarray((directions * np.sqrt(between / (1 + between))) @ directions.T)
+    centred = means - means.mean(dim=0)
+    between, directions = torch.linalg.eigh(centred.T @ centred / max(1, len(means) - 1))
+    between = between.clip(min=0)
+    gain: Tensor = directions * (between / (1 + between)).sqrt() @ directions.T
+    return gain

@@ -1,32 +1,29 @@
-"""What of the metric step is open, chosen on classes held out: whole kinds, not items."""
+"""What of the metric step is open, chosen on kinds held out: whole kinds, not items."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
+import torch
+from torch import Tensor
 
-from twofold.evaluation import retrieval_scores
-from twofold.metric._gate import MOST_CLASSES, GateCurve, fit_curve, gated
+from twofold.metric._gate import MOST_CLASSES, GateCurve, fit_curve
+from twofold.metric._kinds import Kinds
 from twofold.metric._layer_space import (
+    LayerSpace,
     Variant,
-    Vectors,
-    class_means,
-    fit_layer_space,
+    fit_layer_spaces,
     unit_rows,
     variants_of,
 )
 from twofold.metric._weights import fit_weights
 
-SHARES = (0.0, 0.25, 0.5, 0.75)
-"""Of the output in the points of kinds seen, that are compared."""
-
 
 @dataclass(frozen=True, slots=True)
 class MetricSelection:
-    """Which layers count, how much, and what was measured on the classes held out.
+    """Which layers count, how much, and what was measured on the kinds held out.
 
     Attributes
     ----------
@@ -37,125 +34,126 @@ class MetricSelection:
     gate : GateCurve or None
         The output's share; None without one.
     n_held_out : int
-        Classes that were held out; 0 if nothing could be chosen.
+        Classes, labels or groups that were held out; 0 if nothing could be chosen.
     scores : dict
-        MAP@R on the classes held out ("unseen"), on new items of the others ("seen"), and of the
-        features as given on the classes held out ("features").
+        AUROC on the kinds held out ("unseen"), and of the features as given on these ("features");
+        on new items of the others ("seen"), and of the output on these ("output").
     """
 
     spaces: tuple[tuple[str, Variant], ...]
     weights: tuple[float, ...]
-    gate: GateCurve | None
-    n_held_out: int
-    scores: dict[str, float]
+    gate: GateCurve | None = None
+    n_held_out: int = 0
+    scores: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LayerSample:
-    """Layers and classes of some items.
+    """Layers and kinds of some items.
 
     Attributes
     ----------
-    layers : mapping of str to ndarray of float32, shape (n_items, n_values)
-        By name; "features" and "output" among them.
-    classes : ndarray of int64, shape (n_items,)
-        From 0 on, without gaps.
+    layers : mapping of str to Tensor of float32, shape (n_items, n_values)
+        By name, in the order of the network; the last is "output".
+    kinds : Kinds
+        Of the items.
     """
 
-    layers: Mapping[str, Vectors]
-    classes: NDArray[np.int64]
+    layers: Mapping[str, Tensor]
+    kinds: Kinds
+
+    @property
+    def device(self) -> str:
+        """Where the layers lie."""
+        return str(self.layers["output"].device)
 
 
-def select_metric(
-    trained: LayerSample,
-    unseen: LayerSample,
-    seen: LayerSample,
-    rng: np.random.Generator,
-    *,
-    with_output: bool,
-) -> MetricSelection:
-    """Choose on classes that an embedder was trained without.
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """What a choice is made on: samples of an embedder that was trained without some kinds.
 
-    Parameters
+    Attributes
     ----------
     trained : LayerSample
         Items that it was trained on.
     unseen : LayerSample
-        Items of the classes held out.
-    seen : LayerSample
-        Items that it was not trained on, of classes that it was.
+        Items of the kinds held out.
+    seen : LayerSample or None
+        Items that it was not trained on, of kinds that it was; None if the output is to have no
+        share in their points.
+    n_kinds : int
+        How many were held out.
+    """
+
+    trained: LayerSample
+    unseen: LayerSample
+    seen: LayerSample | None
+    n_kinds: int
+
+
+def select_metric(
+    held_out: HeldOut, outputs: tuple[str, ...], rng: np.random.Generator
+) -> tuple[MetricSelection, list[LayerSpace]]:
+    """Choose on kinds that an embedder was trained without; return the spaces that count, too.
+
+    Parameters
+    ----------
+    held_out : HeldOut
+        Samples of three kinds.
+    outputs : tuple of str
+        Layers that come after the last hidden one: they know the training kinds alone, and count
+        only as far as kinds held out say so.
     rng : Generator
         Draws pairs.
-    with_output : bool
-        Whether the output has a share in the points of kinds seen.
     """
-    names = [name for name in trained.layers if name != "output"]
-    n_classes = int(trained.classes.max()) + 1
-    spaces = [
-        fit_layer_space(name, variant, trained.layers[name], trained.classes)
-        for name in [*names, "output"]
-        for variant in variants_of(name, trained.layers[name].shape[1], n_classes)
+    trained, unseen = held_out.trained, held_out.unseen
+    named = [
+        (name, variant)
+        for name, vectors in trained.layers.items()
+        for variant in variants_of(name, vectors.shape[1], trained.kinds.n_classes)
     ]
-    of_unseen = [space.apply(unseen.layers[space.layer]) for space in spaces]
-    weights = fit_weights(of_unseen, unseen.classes, rng)
+    spaces = fit_layer_spaces(named, trained.layers, trained.kinds)
+    alike, known = unseen.kinds.blocks(unseen.device)
+    points = [space.apply(unseen.layers[space.layer]) for space in spaces]
+    similarity = torch.stack([some @ some.T for some in points])
+    prior = np.array([float(space.layer not in outputs) for space in spaces])
+    weights = fit_weights(similarity, alike, known, prior, held_out.n_kinds, rng)
     kept = np.flatnonzero(weights)
-    root = np.sqrt(weights[kept]).astype(np.float32)
-
-    def join(part: LayerSample) -> Vectors:
-        parts = [spaces[k].apply(part.layers[spaces[k].layer]) for k in kept]
-        return unit_rows(np.hstack([r * points for r, points in zip(root, parts, strict=True)]))
-
-    points = {"unseen": join(unseen), "seen": join(seen)}
-    features = unit_rows(unseen.layers["features"])
-    scores = {
-        "features": _map_at_r(features, unseen.classes),
-        "unseen": _map_at_r(points["unseen"], unseen.classes),
-        "seen": _map_at_r(points["seen"], seen.classes),
-    }
     selection = MetricSelection(
-        tuple((spaces[k].layer, spaces[k].variant) for k in kept),
+        tuple(named[k] for k in kept),
         tuple(float(weight) for weight in weights[kept]),
-        None,
-        int(unseen.classes.max()) + 1,
-        scores,
+        n_held_out=held_out.n_kinds,
     )
-    if not with_output or n_classes > MOST_CLASSES:
-        return selection
-    return _with_gate(selection, join(trained), points, trained, unseen, seen)
+    counting = [spaces[k] for k in kept]
+    if held_out.seen is not None and 0 < trained.kinds.n_classes <= MOST_CLASSES:
+        selection = replace(selection, gate=_fit_gate(selection, counting, held_out))
+    return selection, counting
 
 
 def equal_selection(names: list[str]) -> MetricSelection:
     """Return the selection where none can be made: every layer, and each counts the same."""
     spaces: tuple[tuple[str, Variant], ...] = tuple((name, "whitened") for name in names)
-    return MetricSelection(spaces, (1 / len(spaces),) * len(spaces), None, 0, {})
+    return MetricSelection(spaces, (1 / len(spaces),) * len(spaces))
 
 
-def _with_gate(
-    selection: MetricSelection,
-    of_trained: Vectors,
-    points: dict[str, Vectors],
-    trained: LayerSample,
-    unseen: LayerSample,
-    seen: LayerSample,
-) -> MetricSelection:
-    """Add the output's share that is best for kinds seen and unseen alike, by the sum of MAP@R."""
-    means = unit_rows(class_means(of_trained, trained.classes).astype(np.float32))
-    nearest = {name: (some @ means.T).max(axis=1) for name, some in points.items()}
-    curve = fit_curve(nearest["seen"], nearest["unseen"])
-    centre = trained.layers["output"].mean(axis=0)
-    parts = {"unseen": unseen, "seen": seen}
-    best = selection
-    for share in SHARES[1:]:
-        gate = replace(curve, share=share)
-        scores = dict(selection.scores)
-        for name, part in parts.items():
-            output = unit_rows(part.layers["output"] - centre)
-            whole = gated(points[name], output, gate.apply(nearest[name]))
-            scores[name] = _map_at_r(whole, part.classes)
-        if scores["unseen"] + scores["seen"] > best.scores["unseen"] + best.scores["seen"]:
-            best = replace(selection, gate=gate, scores=scores)
-    return best
+def join_layers(
+    spaces: Sequence[LayerSpace],
+    weights: tuple[float, ...],
+    layers: Mapping[str, Tensor],
+) -> Tensor:
+    """Return [√w_k · points of space k], of length 1; a space without length adds nothing."""
+    parts = [
+        weight**0.5 * space.apply(layers[space.layer])
+        for space, weight in zip(spaces, weights, strict=True)
+    ]
+    return unit_rows(torch.cat(parts, dim=1))
 
 
-def _map_at_r(points: Vectors, classes: NDArray[np.int64]) -> float:
-    return retrieval_scores(points, classes, metric="cosine", n_resamples=0).map_at_r
+def _fit_gate(selection: MetricSelection, spaces: list[LayerSpace], held_out: HeldOut) -> GateCurve:
+    assert held_out.seen is not None
+    of_trained, of_unseen, of_seen = (
+        join_layers(spaces, selection.weights, part.layers)
+        for part in (held_out.trained, held_out.unseen, held_out.seen)
+    )
+    means = unit_rows(held_out.trained.kinds.means(of_trained))
+    return fit_curve((of_seen @ means.T).amax(dim=1), (of_unseen @ means.T).amax(dim=1))

@@ -1,56 +1,76 @@
-"""The step from its beginning: hold classes out, train without them, choose, solve on all.
+"""The step from its beginning: hold kinds out, train without them, choose, solve on all.
 
-The choice needs an embedder that has not seen some classes, so one is trained a second time. Who
-trains, and on what, is the caller's: here are only rows, classes and layers.
+The choice needs an embedder that has not seen some kinds, so one is trained a second time. Who
+trains, and on what, is the caller's: here are only rows, kinds and layers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from torch import Tensor
 
 from twofold._core.warnings import RelationWarning, warn_user
-from twofold.evaluation import split_classes
-from twofold.metric._layer_space import MOST_DIRECTIONS
-from twofold.metric._selection import LayerSample, MetricSelection, equal_selection, select_metric
-from twofold.metric._step import Layers, MetricStep, fit_metric
+from twofold.evaluation import pair_auroc
+from twofold.metric._kinds import (
+    Rows,
+    hold_out_kinds,
+    kind_codes,
+    kinds_of,
+    known_rows,
+    n_kinds,
+    sample_rows,
+)
+from twofold.metric._layer_space import MOST_DIRECTIONS, unit_rows
+from twofold.metric._selection import (
+    HeldOut,
+    LayerSample,
+    MetricSelection,
+    equal_selection,
+    select_metric,
+)
+from twofold.metric._step import MetricStep, assemble_step, fit_metric
+from twofold.metric._weights import draw_pairs
+from twofold.relations import LabelRelation, PairRelation, is_classes
 
-Rows = NDArray[np.int64]
-Read = Callable[[Rows], Layers]
+Read = Callable[[Rows], Mapping[str, Tensor]]
 """From rows to what the layers of an embedder give for them."""
-MOST_SOLVED_ON, MOST_CHOSEN_ON = 10_000, 2_000
+MOST_SOLVED_ON, MOST_CHOSEN_ON = 5_000, 1_000
 """Items that the step is solved on, and those of kinds seen and unseen that it is chosen on."""
-HELD_OUT_CLASSES, HELD_OUT_ITEMS = 0.2, 0.1
-"""Share of the classes, and of the items of the others, that the second training does without."""
-FEWEST_CLASSES = 4
+MOST_TRAINED_ON = 100_000
+"""Items of the second training: more would cost what the choice does not need."""
+HELD_OUT_KINDS, HELD_OUT_ITEMS = 0.2, 0.1
+"""Share of the kinds, and of the items of the others, that the second training does without."""
+FEWEST_KINDS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassMetric:
+class MetricProblem:
     """Whose metric is solved.
 
     Attributes
     ----------
-    classes : ndarray of int64, shape (n_items,)
-        Of all rows; -1 if unknown.
+    relation : LabelRelation or PairRelation
+        Over all rows.
     read : callable (rows) -> layers
         Of the embedder that was trained on all.
     train : callable (rows) -> callable (rows) -> layers
         Trains another on some rows alone.
+    outputs : tuple of str
+        Layers that come after the last hidden one.
     with_output : bool
         Whether it is for kinds seen too, so that the output has a share in their points.
     report : callable (str)
         Told of progress.
     """
 
-    classes: NDArray[np.int64]
+    relation: LabelRelation | PairRelation
     read: Read
     train: Callable[[Rows], Read]
+    outputs: tuple[str, ...]
     with_output: bool
     report: Callable[[str], Any]
 
@@ -65,58 +85,100 @@ class ClassMetric:
         if selection is None:
             return None
         self.report(f"metric of {len(selection.spaces)} layers")
-        part = self._sample(np.flatnonzero(self.classes >= 0), MOST_SOLVED_ON, self.read)
-        # Small matrices: threads that wait for one another cost more than they help.
-        with threadpool_limits(1, "blas"):
-            step = fit_metric(selection, part.layers, part.classes, n_components or MOST_DIRECTIONS)
-        return step, selection
+        part = self._sample(known_rows(self.relation), MOST_SOLVED_ON, self.read, rng)
+        step = fit_metric(selection, part, n_components or MOST_DIRECTIONS)
+        return step.to("cpu"), selection
 
     def _select(self, rng: np.random.Generator) -> MetricSelection | None:
-        n_classes = len(np.unique(self.classes[self.classes >= 0]))
-        if n_classes < FEWEST_CLASSES:
-            return self._without_choice(f"there are fewer than {FEWEST_CLASSES} classes")
-        kept, unseen = split_classes(self.classes, HELD_OUT_CLASSES, rng)
+        if n_kinds(self.relation, known_rows(self.relation)) < FEWEST_KINDS:
+            return self._without_choice(f"there are fewer than {FEWEST_KINDS} {self._word}")
+        kept, unseen = hold_out_kinds(self.relation, HELD_OUT_KINDS, rng)
         seen, trained = self._part_items(kept, rng)
-        if not (self._has_alike(unseen) and self._has_alike(seen)):
-            return self._without_choice("too few items share a class")
-        self.report(f"second training, without {len(np.unique(self.classes[unseen]))} classes")
+        if not all(self._has_alike(rows, rng) for rows in (unseen, seen) if rows is not None):
+            return self._without_choice(f"too few items share {self._word}")
+        n_held_out = n_kinds(self.relation, unseen)
+        self.report(f"second training, without {n_held_out} {self._word}")
+        trained = sample_rows(self.relation, trained, MOST_TRAINED_ON, rng)
         read = self.train(trained)
-        parts = (
-            self._sample(trained, MOST_SOLVED_ON, read),
-            self._sample(unseen, MOST_CHOSEN_ON, read),
+        held_out = HeldOut(
+            self._sample(trained, MOST_SOLVED_ON, read, rng),
+            self._sample(unseen, MOST_CHOSEN_ON, read, rng),
+            None if seen is None else self._sample(seen, MOST_CHOSEN_ON, read, rng),
+            n_held_out,
         )
-        of_seen = self._sample(seen, MOST_CHOSEN_ON, read)
-        with threadpool_limits(1, "blas"):
-            return select_metric(*parts, of_seen, rng, with_output=self.with_output)
+        selection, spaces = select_metric(held_out, self.outputs, rng)
+        step = assemble_step(selection, spaces, held_out.trained, MOST_DIRECTIONS)
+        return replace(selection, scores=held_out_scores(step, held_out, rng))
+
+    @property
+    def _word(self) -> str:
+        if is_classes(self.relation):
+            return "classes"
+        return "labels" if isinstance(self.relation, LabelRelation) else "groups of alike items"
 
     def _without_choice(self, why: str) -> MetricSelection | None:
-        """Say what is done where no classes can be held out."""
+        """Say what is done where no kinds can be held out."""
         if self.with_output:
             self.report(f"{why}: points are the output, for these classes")
             return None
         warn_user(
-            f"How layers are compared is not chosen on classes held out: {why}. Every layer counts "
+            f"How layers are compared is not chosen on kinds held out: {why}. Every layer counts "
             "the same.",
             RelationWarning,
         )
-        names = self.read(np.flatnonzero(self.classes >= 0)[:2])
-        return equal_selection(list(names))
+        return equal_selection(list(self.read(known_rows(self.relation)[:2])))
 
-    def _part_items(self, rows: Rows, rng: np.random.Generator) -> tuple[Rows, Rows]:
-        """Part items at random into some to hold out and the rest, which keeps one a class."""
+    def _part_items(self, rows: Rows, rng: np.random.Generator) -> tuple[Rows | None, Rows]:
+        """Part rows into some to hold out and the rest; none are where the output has no share.
+
+        Of a class two are held out, or a tenth if that is more, and at least one stays; of so many
+        classes that a tenth of all items is held out.
+        """
+        if not self.with_output:
+            return None, rows
         order = rng.permutation(rows)
-        _, firsts = np.unique(self.classes[order], return_index=True)
-        held_out = np.delete(order, firsts)[: max(1, round(HELD_OUT_ITEMS * len(order)))]
+        classes = kind_codes(self.relation)[order]
+        order = order[np.argsort(rng.permutation(classes.max() + 1)[classes], kind="stable")]
+        classes = kind_codes(self.relation)[order]
+        _, first, which, counts = np.unique(
+            classes, return_index=True, return_inverse=True, return_counts=True
+        )
+        place = np.arange(len(order)) - first[which]
+        n_each = np.maximum(2, np.round(HELD_OUT_ITEMS * counts))
+        is_held_out = place < np.where(counts > 2, n_each, 0)[which]
+        held_out = order[is_held_out][: max(2, round(HELD_OUT_ITEMS * len(order)))]
         return np.sort(held_out), np.setdiff1d(rows, held_out)
 
-    def _has_alike(self, rows: Rows) -> bool:
-        """Whether two items share a class, and two do not."""
-        counts = np.unique(self.classes[rows], return_counts=True)[1]
-        return len(counts) > 1 and bool(counts.max() > 1)
+    def _has_alike(self, rows: Rows, rng: np.random.Generator) -> bool:
+        """Whether two items are alike, and two are not."""
+        some = sample_rows(self.relation, rows, MOST_CHOSEN_ON, rng)
+        alike, known = kinds_of(self.relation, some).blocks("cpu")
+        return bool(alike.any() and (known & ~alike).any())
 
-    def _sample(self, rows: Rows, most: int, read: Read) -> LayerSample:
-        """Return the layers of some items, spread evenly over them if they are too many."""
-        if len(rows) > most:
-            rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
-        classes = np.unique(self.classes[rows], return_inverse=True)[1]
-        return LayerSample(read(rows), classes.reshape(-1).astype(np.int64))
+    def _sample(self, rows: Rows, most: int, read: Read, rng: np.random.Generator) -> LayerSample:
+        """Return the layers of some items, and their kinds."""
+        rows = sample_rows(self.relation, rows, most, rng)
+        return LayerSample(read(rows), kinds_of(self.relation, rows))
+
+
+def held_out_scores(
+    step: MetricStep, held_out: HeldOut, rng: np.random.Generator
+) -> dict[str, float]:
+    """Return the AUROC of a step, and of what it is measured against."""
+    unseen, seen = held_out.unseen, held_out.seen
+    scores = {"unseen": _auroc(step.transform(unseen.layers), unseen, rng)}
+    if "features" in unseen.layers:
+        scores["features"] = _auroc(unit_rows(unseen.layers["features"]), unseen, rng)
+    if seen is not None:
+        output = unit_rows(seen.layers["output"] - step.output_mean)
+        scores["seen"] = _auroc(step.transform(seen.layers), seen, rng)
+        scores["output"] = _auroc(output, seen, rng)
+    return scores
+
+
+def _auroc(points: Tensor, part: LayerSample, rng: np.random.Generator) -> float:
+    alike, known = part.kinds.blocks(part.device)
+    pairs = [draw_pairs(some, rng) for some in (alike, known & ~alike)]
+    cosines = [(points[left] * points[right]).sum(dim=1).cpu().numpy() for left, right in pairs]
+    is_alike = np.repeat([1.0, 0.0], [len(some) for some in cosines])
+    return pair_auroc(is_alike, np.concatenate(cosines))

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from safetensors.numpy import load, save
+from safetensors.torch import load, save
+from torch import Tensor
 
 from twofold.metric._gate import GateCurve, gated
 from twofold.metric._layer_space import (
     LayerSpace,
-    Vectors,
-    class_means,
-    fit_layer_space,
+    fit_layer_spaces,
     leading_directions,
     unit_rows,
 )
-from twofold.metric._selection import MetricSelection
+from twofold.metric._selection import LayerSample, MetricSelection, join_layers
 
 FILE = "metric.safetensors"
-ARRAYS = ("weights", "output_mean", "class_means", "components")
-Layers = Mapping[str, Vectors]
-"""The vectors of some items, by the name of a layer; "features" and "output" are always there."""
+ARRAYS = ("output_mean", "class_means", "components")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,24 +35,24 @@ class MetricStep:
     ----------
     spaces : tuple of LayerSpace
         Of the layers that count.
-    weights : ndarray of float32, shape (n_spaces,)
+    weights : tuple of float
         How much each counts; they sum to 1.
-    output_mean : ndarray of float32, shape (n_outputs,)
+    output_mean : Tensor of float32, shape (n_outputs,)
         That is taken from the output.
     gate : GateCurve or None
         How much of a point is the output; None if nothing is.
-    class_means : ndarray of float32, shape (n_classes, n_joined)
+    class_means : Tensor of float32, shape (n_classes, n_joined)
         Directions of the training classes, for the gate.
-    components : ndarray of float32, shape (n_joined [+ n_outputs], n_components)
+    components : Tensor of float32, shape (n_joined [+ n_outputs], n_components)
         The leading directions of the training items, which points are made of.
     """
 
     spaces: tuple[LayerSpace, ...]
-    weights: Vectors
-    output_mean: Vectors
+    weights: tuple[float, ...]
+    output_mean: Tensor
     gate: GateCurve | None
-    class_means: Vectors
-    components: Vectors
+    class_means: Tensor
+    components: Tensor
 
     @property
     def n_components(self) -> int:
@@ -72,24 +70,40 @@ class MetricStep:
         names = [space.layer for space in self.spaces]
         return list(dict.fromkeys(names if self.gate is None else [*names, "output"]))
 
-    def transform(self, layers: Layers) -> Vectors:
+    def transform(self, layers: Mapping[str, Tensor]) -> Tensor:
         """Return points of length 1, shape (n_items, n_components)."""
         return unit_rows(self.joined(layers) @ self.components)
 
-    def joined(self, layers: Layers) -> Vectors:
+    def embed(self, batches: Iterable[Mapping[str, Tensor]]) -> NDArray[np.float32]:
+        """Return the points of layers that come some items at a time, from any device."""
+        parts, step = [], self
+        for layers in batches:
+            device = str(next(iter(layers.values())).device)
+            step = step if str(step.components.device) == device else step.to(device)
+            parts.append(step.transform(layers).cpu())
+        return torch.cat(parts).numpy()
+
+    def joined(self, layers: Mapping[str, Tensor]) -> Tensor:
         """Return points before their leading directions are taken."""
         points = join_layers(self.spaces, self.weights, layers)
         if self.gate is None:
             return points
-        share = self.gate.apply((points @ self.class_means.T).max(axis=1))
+        share = self.gate.apply((points @ self.class_means.T).amax(dim=1))
         return gated(points, unit_rows(layers["output"] - self.output_mean), share)
+
+    def to(self, device: str) -> MetricStep:
+        """Return the step on a device."""
+        moved = {name: getattr(self, name).to(device) for name in ARRAYS}
+        return replace(self, spaces=tuple(space.to(device) for space in self.spaces), **moved)
 
     def save(self, folder: Path) -> dict[str, Any]:
         """Write the step into a folder; return its description, as JSON takes it."""
-        arrays: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in ARRAYS}
+        arrays: dict[str, Tensor] = {name: getattr(self, name) for name in ARRAYS}
+        arrays["weights"] = torch.tensor(self.weights)
+        arrays["lifts"] = torch.tensor([space.lift for space in self.spaces])
         for number, space in enumerate(self.spaces):
             arrays |= {f"mean.{number}": space.mean, f"matrix.{number}": space.matrix}
-        content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+        content = save({name: array.cpu().clone() for name, array in arrays.items()})
         (folder / FILE).write_bytes(content)
         return {
             "spaces": [[space.layer, space.variant] for space in self.spaces],
@@ -107,52 +121,40 @@ class MetricStep:
         if hashlib.sha256(content).hexdigest() != description["sha256"]:
             raise ValueError(f"{file} is damaged or was changed: its digest is not the one noted.")
         arrays, gate = load(content), description["gate"]
+        lifts = arrays.get("lifts", torch.zeros(len(description["spaces"]))).tolist()
         spaces = tuple(
-            LayerSpace(layer, variant, arrays[f"mean.{number}"], arrays[f"matrix.{number}"])
-            for number, (layer, variant) in enumerate(description["spaces"])
+            LayerSpace(layer, variant, arrays[f"mean.{k}"], arrays[f"matrix.{k}"], lifts[k])
+            for k, (layer, variant) in enumerate(description["spaces"])
         )
         curve = None if gate is None else GateCurve(**gate)
-        return cls(spaces, gate=curve, **{name: arrays[name] for name in ARRAYS})
+        weights = tuple(arrays["weights"].tolist())
+        return cls(spaces, weights, gate=curve, **{name: arrays[name] for name in ARRAYS})
 
 
-def join_layers(spaces: tuple[LayerSpace, ...], weights: Vectors, layers: Layers) -> Vectors:
-    """Return [√w_k · points of space k], of length 1; a space without length adds nothing."""
-    parts = [
-        np.float32(np.sqrt(weight)) * space.apply(layers[space.layer])
-        for space, weight in zip(spaces, weights, strict=True)
-    ]
-    return unit_rows(np.hstack(parts))
-
-
-def fit_metric(
-    selection: MetricSelection,
-    layers: Layers,
-    classes: NDArray[np.int64],
-    n_components: int,
-) -> MetricStep:
+def fit_metric(selection: MetricSelection, part: LayerSample, n_components: int) -> MetricStep:
     """Solve the metric of an embedder from its layers on training items.
 
     Parameters
     ----------
     selection : MetricSelection
         What counts, and how much.
-    layers : mapping of str to ndarray of float32, shape (n_items, n_values)
-        Of training items.
-    classes : ndarray of int64, shape (n_items,)
-        Theirs, from 0 on, without gaps.
+    part : LayerSample
+        Training items.
     n_components : int
         Of points, at most.
     """
-    spaces = tuple(
-        fit_layer_space(layer, variant, layers[layer], classes)
-        for layer, variant in selection.spaces
-    )
-    weights = np.array(selection.weights, dtype=np.float32)
-    points = join_layers(spaces, weights, layers)
-    means = np.zeros((0, points.shape[1]), dtype=np.float32)
-    mean = layers["output"].mean(axis=0, dtype=np.float64).astype(np.float32)
-    if selection.gate is not None:
-        means = unit_rows(class_means(points, classes).astype(np.float32))
-    step = MetricStep(spaces, weights, mean, selection.gate, means, np.zeros((0, 0), np.float32))
-    components = leading_directions(step.joined(layers), n_directions=n_components)
+    spaces = fit_layer_spaces(selection.spaces, part.layers, part.kinds)
+    return assemble_step(selection, spaces, part, n_components)
+
+
+def assemble_step(
+    selection: MetricSelection, spaces: Sequence[LayerSpace], part: LayerSample, n_components: int
+) -> MetricStep:
+    """Return the step of spaces that are fitted, with the leading directions of training items."""
+    points = join_layers(spaces, selection.weights, part.layers)
+    means = unit_rows(part.kinds.means(points)) if selection.gate is not None else points[:0]
+    output_mean = part.layers["output"].mean(dim=0)
+    nothing = torch.zeros(0, 0)
+    step = MetricStep(tuple(spaces), selection.weights, output_mean, selection.gate, means, nothing)
+    components = leading_directions(step.joined(part.layers), n_components)
     return replace(step, components=components)

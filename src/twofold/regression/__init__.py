@@ -35,7 +35,7 @@ from twofold.regression._fit import (
     refresh_embedder,
     refuse_flipped_vectors,
 )
-from twofold.regression._layers import layer_names, read_layers
+from twofold.regression._layers import layer_batches, layer_names, read_layers
 from twofold.regression._network import (
     MILD,
     STRONG,
@@ -56,7 +56,7 @@ from twofold.regression._network_embedder import (
     flip_some,
     predict_points,
 )
-from twofold.regression._networks import NETWORKS, NetworkName, build_network, mlp
+from twofold.regression._networks import NETWORKS, NetworkName, build_network, fill_form, mlp
 from twofold.regression._preparation import (
     network_kind,
     out_of_memory_sentence,
@@ -116,6 +116,7 @@ __all__ = [
     "checkpoint_path",
     "epoch_callback",
     "equal_rows",
+    "fill_form",
     "fit_embedder",
     "fit_projection",
     "fit_regressor",
@@ -123,6 +124,7 @@ __all__ = [
     "is_memory_mapped",
     "is_network",
     "item_shape",
+    "layer_batches",
     "layer_names",
     "load_embedder",
     "load_features",

@@ -6,13 +6,14 @@ other regressor, whose inside nobody knows: the features and the output.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from twofold.regression._features import as_numbers, item_shape, open_features, spread_evenly
@@ -24,12 +25,34 @@ WIDEST = 2**14
 """Values of a layer, or columns of features, beyond which it is left out."""
 
 
+@dataclass(frozen=True, slots=True)
+class LayerNames:
+    """The layers of an embedder that can be read, in the order of its work.
+
+    Attributes
+    ----------
+    hidden : tuple of str
+        "features", unless they are too wide, and inner layers by their module's name.
+    outputs : tuple of str
+        What comes after the last hidden layer: the log-odds of targets, if it has them, and
+        "output".
+    """
+
+    hidden: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def every(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.hidden, *self.outputs)
+
+
 def layer_names(
     embedder: NetworkEmbedder | RegressorEmbedder,
     X: Any,
     layers: Sequence[str] | None = None,
-) -> list[str]:
-    """Return the layers that can be read: "features", inner ones by their module's name, "output".
+) -> LayerNames:
+    """Return the layers that can be read.
 
     Parameters
     ----------
@@ -40,72 +63,85 @@ def layer_names(
     layers : sequence of str, optional
         The inner layers that are wanted; all that give a vector by default.
     """
-    inner: list[str] = []
-    if isinstance(embedder, NetworkEmbedder) and isinstance(embedder.network, nn.Sequential):
-        inner = _vector_layers(embedder, X)
+    inner, log_odds = _vector_layers(embedder, X)
     if layers is not None:
-        missing = [name for name in layers if name not in inner]
+        known = [*inner, *log_odds]
+        missing = [name for name in layers if name not in known]
         if missing:
-            known = ", ".join(map(repr, inner)) or "none"
             raise ValueError(
                 f"layers names {missing[0]!r}, which is no inner layer of the network that gives a "
-                f"vector for each item. Those that do: {known}."
+                f"vector for each item. Those that do: {', '.join(map(repr, known)) or 'none'}."
             )
-        inner = list(layers)
+        inner = [name for name in layers if name in inner]
+        log_odds = [name for name in layers if name in log_odds]
     narrow = [FEATURES] if int(np.prod(item_shape(as_numbers(X)))) <= WIDEST else []
-    return [*narrow, *inner, OUTPUT]
+    return LayerNames((*narrow, *inner), (*log_odds, OUTPUT))
 
 
 def read_layers(
     embedder: NetworkEmbedder | RegressorEmbedder, X: Any, names: Sequence[str]
-) -> dict[str, NDArray[np.float32]]:
-    """Return what layers give for the rows of `X`, each float32 of shape (n_items, n_values)."""
+) -> dict[str, Tensor]:
+    """Return what layers give for the rows of `X`, on the embedder's device.
+
+    Each is float32 of shape (n_items, n_values).
+    """
+    parts = list(layer_batches(embedder, X, names))
+    return {name: torch.cat([part[name] for part in parts]) for name in names}
+
+
+def layer_batches(
+    embedder: NetworkEmbedder | RegressorEmbedder, X: Any, names: Sequence[str]
+) -> Iterator[dict[str, Tensor]]:
+    """Yield what layers give for the rows of `X`, some rows at a time."""
     if isinstance(embedder, RegressorEmbedder):
-        outputs = {OUTPUT: embedder.predict(X)} if OUTPUT in names else {}
-    else:
-        outputs = _read_network(embedder, X, names)
-    if FEATURES in names:
-        outputs[FEATURES] = _flat_features(X)
-    return outputs
+        yield from _regressor_batches(embedder, X, names)
+        return
+    features = open_features(X, embedder.device)
+    every = torch.arange(features.n_items, device=features.index_device)
+    for some in torch.split(every, bounded_batch(embedder.input_shape)):
+        with torch.inference_mode():  # not over a yield: it would hold where the rows are used
+            read = _read_network(embedder, features.rows(some), names)
+        yield read
 
 
-def _flat_features(X: Any) -> NDArray[np.float32]:
+def _regressor_batches(
+    embedder: RegressorEmbedder, X: Any, names: Sequence[str]
+) -> Iterator[dict[str, Tensor]]:
     features = open_features(as_numbers(X), "cpu")
+    outputs = torch.from_numpy(embedder.predict(X)) if OUTPUT in names else None
     size = bounded_batch(item_shape(as_numbers(X)))
-    parts = [
-        features.rows(some).float().flatten(1)
-        for some in torch.split(torch.arange(features.n_items), size)
-    ]
-    return torch.cat(parts).numpy()
+    for some in torch.split(torch.arange(features.n_items), size):
+        read = {} if outputs is None else {OUTPUT: outputs[some]}
+        if FEATURES in names:
+            read[FEATURES] = features.rows(some).float().flatten(1)
+        yield read
 
 
 def _read_network(
-    embedder: NetworkEmbedder, X: Any, names: Sequence[str]
-) -> dict[str, NDArray[np.float32]]:
-    features = open_features(X, embedder.device)
-    every = torch.arange(features.n_items, device=features.index_device)
-    inner = [name for name in names if name not in (FEATURES, OUTPUT)]
-    parts: dict[str, list[NDArray[np.float32]]] = {name: [] for name in [*inner, OUTPUT]}
-    with _watched(embedder.network) as seen, torch.inference_mode():
-        for some in torch.split(every, bounded_batch(embedder.input_shape)):
-            seen.clear()
-            output = embedder.network(features.rows(some))
-            found = {path: value for path, _, value in seen}
-            for name in inner:
-                parts[name].append(found[name].float().cpu().numpy())
-            parts[OUTPUT].append(output.float().cpu().numpy())
-    read = {name: np.concatenate(values) for name, values in parts.items()}
+    embedder: NetworkEmbedder, items: Tensor, names: Sequence[str]
+) -> dict[str, Tensor]:
+    with _watched(embedder.network, names) as seen:
+        output = embedder.network(items).float()
     if embedder.output_scale is not None:
-        read[OUTPUT] = embedder.output_scale.apply(read[OUTPUT])
-    return read
+        mean = torch.from_numpy(embedder.output_scale.mean).to(output.device)
+        output = output * embedder.output_scale.scale + mean
+    read = {name: value.float() for name, _, value in seen} | {OUTPUT: output}
+    if FEATURES in names:
+        read[FEATURES] = items.float().flatten(1)
+    return {name: read[name] for name in names}
 
 
 Seen = list[tuple[str, nn.Module, Tensor]]
 """Name, module and output, in the order of the network's work."""
 
 
-def _vector_layers(embedder: NetworkEmbedder, X: Any) -> list[str]:
-    """Return the inner layers that give a vector, each once; not what only reshapes the input."""
+def _vector_layers(embedder: Any, X: Any) -> tuple[list[str], list[str]]:
+    """Return the hidden layers that give a vector, each once, and the log-odds if there are any.
+
+    What only reshapes the input is none of them.
+    """
+    if not isinstance(embedder, NetworkEmbedder) or not isinstance(embedder.network, nn.Sequential):
+        return [], []
     features = open_features(X, embedder.device)
     items = features.rows(spread_evenly(features, 2))
     with _watched(embedder.network) as seen, torch.inference_mode():
@@ -120,25 +156,28 @@ def _vector_layers(embedder: NetworkEmbedder, X: Any) -> list[str]:
                 if value.data_ptr() not in places and name not in names:  # dropout adds nothing
                     names.append(name)
                 places.add(value.data_ptr())
-    return names
+    has_head = len(embedder.network) > 2
+    return (names[:-1], names[-1:]) if has_head else (names, [])
 
 
 @contextmanager
-def _watched(network: nn.Module) -> Iterator[Seen]:
-    """Note the output of every module without children, by its name in the user's network."""
+def _watched(network: nn.Module, names: Sequence[str] | None = None) -> Iterator[Seen]:
+    """Note the output of modules without children, all or some, by their name in the user's."""
     seen: Seen = []
-    assert isinstance(network, nn.Sequential)
-    body = network[1]
+    handles, here = [], threading.get_ident()
 
     def watch(name: str) -> Any:
         def note(module: nn.Module, _: Any, value: Any) -> None:
-            if isinstance(value, Tensor):
+            # The network may be at work in other threads, too.
+            if isinstance(value, Tensor) and threading.get_ident() == here:
                 seen.append((name, module, value))
 
         return note
 
-    leaves = [pair for pair in body.named_modules() if not any(pair[1].children())]
-    handles = [module.register_forward_hook(watch(name)) for name, module in leaves]
+    if isinstance(network, nn.Sequential):
+        for name, module in network[1].named_modules():
+            if not any(module.children()) and (names is None or name in names):
+                handles.append(module.register_forward_hook(watch(name)))
     network.eval()
     try:
         yield seen

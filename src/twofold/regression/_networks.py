@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -91,11 +91,22 @@ def build_network(
         form = _paper(name, input_shape, dim)
     if generator is None:
         return form
-    network = form.to_empty(device="cpu")
-    for layer in network.modules():
+    return fill_form(form, generator, _start_torch if name == "mlp" else _start_glorot)
+
+
+def fill_form(
+    form: nn.Module,
+    generator: torch.Generator,
+    start: Callable[[nn.Linear | nn.Conv2d, torch.Generator], None] | None = None,
+) -> nn.Module:
+    """Draw the weights of all linear layers and convolutions of a form, by default as torch does.
+
+    Elsewhere than on "meta" they would draw first weights from torch's global generator.
+    """
+    for layer in form.modules():
         if isinstance(layer, nn.Linear | nn.Conv2d):
-            _start_torch(layer, generator) if name == "mlp" else _start_glorot(layer, generator)
-    return network
+            (start or _start_torch)(layer.to_empty(device="cpu"), generator)
+    return form
 
 
 def _paper(name: str, input_shape: Sequence[int], dim: int) -> nn.Sequential:

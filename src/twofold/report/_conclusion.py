@@ -8,7 +8,7 @@ from twofold.experiments import PROTOCOLS
 from twofold.report import _wording as wording
 from twofold.report._arrivals import Arrival, arrivals
 from twofold.report._captions import is_aligned_pubfig83
-from twofold.report._sentences import leading_groups
+from twofold.report._groups import leading_groups
 from twofold.report._standings import MEASURES, OURS, standings
 from twofold.report._summaries import RunGroup
 from twofold.report._titles import method_title, set_title
@@ -22,7 +22,8 @@ def conclusion(groups: Sequence[RunGroup]) -> tuple[str, ...]:
     """Return up to four sentences; every name and figure in them comes from the records.
 
     What was run again; where FML reaches the paper's scores; how soon it is as good as a Siamese
-    network; where a method is not, or Twofold is not the best.
+    network; where a method is not, or Twofold is not the best. Kinds never seen are told of
+    elsewhere: see `unseen_conclusion`.
     """
     chosen = leading_groups(groups)
     sentences = (
@@ -65,7 +66,7 @@ def _beside_the_paper(groups: Sequence[RunGroup]) -> str:
     short = f"; it falls short on {wording.listing([*missed.values()])}" if missed else ""
     return (
         "When an item is labelled by its five nearest neighbours, FML scores as high as in the "
-        f"paper or higher on {_of_all(len(reached), len(compared))}{where}{short}."
+        f"paper or higher on {wording.of_all(len(reached), len(compared))}{where}{short}."
     )
 
 
@@ -111,7 +112,7 @@ def _pace(every: Mapping[str, Arrival]) -> tuple[str, str] | None:
     if not shares:
         return None
     ends = dict.fromkeys(wording.share(share) for share in (shares[0], shares[-1]))
-    return " to ".join(ends), _of_all(len(shares), len(every))
+    return " to ".join(ends), wording.of_all(len(shares), len(every))
 
 
 def _exceptions(groups: Sequence[RunGroup]) -> str:
@@ -136,10 +137,3 @@ def _exceptions(groups: Sequence[RunGroup]) -> str:
 def _arrivals(method: str, groups: Sequence[RunGroup]) -> dict[str, Arrival]:
     """Return a method's arrivals by set."""
     return {g.data_set: a for g in groups for a in arrivals(g) if a.method == method}
-
-
-def _of_all(n: int, n_all: int) -> str:
-    """Return how many of all sets."""
-    if n == n_all:
-        return f"all {n_all} sets" if n > 1 else "the one set there is"
-    return f"{n or 'none'} of {n_all} sets"

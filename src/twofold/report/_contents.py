@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from twofold.experiments import RunRecord
 from twofold.report._conclusion import conclusion
+from twofold.report._groups import MeasuredGroup
 from twofold.report._sentences import (
     Fact,
     facts,
@@ -30,9 +31,13 @@ from twofold.report._titles import (
     method_title,
     set_title,
 )
+from twofold.report._unseen_section import TEXT as UNSEEN_TEXT
+from twofold.report._unseen_section import unseen_conclusion, unseen_sentences, unseen_tables
+from twofold.report._unseen_summaries import UnseenGroup, summarise_unseen
 
 TITLE = "Fast metric learning, run again"
 NUS_WIDE = "nuswide"
+UNSEEN_ANCHOR = "never-seen"
 NOTHING_TO_SUM_UP = "These records hold no figures to sum up."
 
 
@@ -78,7 +83,9 @@ class Contents:
         Phase 1 and each set with one label an item, a sentence each.
     groups : tuple of RunGroup
         What curves are drawn of.
-    phase_1, results, arrivals, multilabel, nus_wide : Section or None
+    unseen_groups : tuple of UnseenGroup
+        Runs on kinds never seen, of which galleries are shown.
+    phase_1, results, arrivals, unseen, multilabel, nus_wide : Section or None
         The tables.
     methods : tuple of MethodList
         What the methods are.
@@ -88,9 +95,11 @@ class Contents:
     facts: tuple[Fact, ...]
     findings: tuple[str, ...]
     groups: tuple[RunGroup, ...]
+    unseen_groups: tuple[UnseenGroup, ...]
     phase_1: Section | None
     results: Section | None
     arrivals: Section | None
+    unseen: Section | None
     multilabel: Section | None
     nus_wide: Section | None
     methods: tuple[MethodList, ...]
@@ -98,26 +107,38 @@ class Contents:
     @property
     def sections(self) -> tuple[Section, ...]:
         """The sections there are, in their order."""
-        every = (self.phase_1, self.results, self.arrivals, self.multilabel, self.nus_wide)
+        every = (
+            self.phase_1,
+            self.results,
+            self.arrivals,
+            self.unseen,
+            self.multilabel,
+            self.nus_wide,
+        )
         return tuple(section for section in every if section is not None)
 
 
 def contents(records: Iterable[RunRecord]) -> Contents:
     """Return what some records have to say; their order makes no difference."""
-    groups = summarise(records)
-    if not groups:
+    every = tuple(records)
+    groups = summarise(record for record in every if record.unseen is None)
+    unseen = summarise_unseen(record for record in every if record.unseen is not None)
+    if not groups and not unseen:
         raise ValueError("There is no run record to report on: give at least one.")
     return Contents(
-        conclusion=conclusion(groups) or (NOTHING_TO_SUM_UP,),
+        conclusion=tuple(filter(None, (*conclusion(groups), unseen_conclusion(unseen))))
+        or (NOTHING_TO_SUM_UP,),
         facts=facts(groups),
         findings=findings(groups),
         groups=groups,
+        unseen_groups=unseen,
         phase_1=_phase_1(groups),
         results=_results(groups),
         arrivals=_arrivals(groups),
+        unseen=_unseen(unseen),
         multilabel=_multilabel(groups),
         nus_wide=_nus_wide(groups),
-        methods=_methods(groups),
+        methods=_methods((*groups, *unseen)),
     )
 
 
@@ -166,6 +187,11 @@ def _arrivals(groups: Sequence[RunGroup]) -> Section | None:
     return _section("arrivals", title, (text,), arrival_tables(groups))
 
 
+def _unseen(groups: Sequence[UnseenGroup]) -> Section | None:
+    text = (*UNSEEN_TEXT, *unseen_sentences(groups))
+    return _section(UNSEEN_ANCHOR, "Kinds never seen", text, unseen_tables(groups))
+
+
 def _multilabel(groups: Sequence[RunGroup]) -> Section | None:
     those = [group for group in groups if group.score == "jaccard" and group.scored]
     if not those:
@@ -196,8 +222,8 @@ def _nus_wide(groups: Sequence[RunGroup]) -> Section | None:
     return Section("nus-wide", title, (text, *filter(None, map(phase_1_only_sentence, those))))
 
 
-def _methods(groups: Sequence[RunGroup]) -> tuple[MethodList, ...]:
-    names = sorted({s.method for group in groups for s in group.methods}, key=method_order)
+def _methods(groups: Sequence[MeasuredGroup]) -> tuple[MethodList, ...]:
+    names = sorted({r.method for group in groups for r in group.records}, key=method_order)
     return tuple(
         MethodList(title, tuple((method_title(n), method_explanation(n)) for n in those))
         for origin, title in ORIGINS.items()

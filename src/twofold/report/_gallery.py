@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from twofold.experiments import Gallery, Shown, read_gallery
+from twofold.experiments import UNSEEN_PROTOCOLS, Gallery, Shown, read_gallery
 from twofold.report._titles import method_order, set_order
 
 N_SHOWN = 12
@@ -29,10 +29,13 @@ def read_galleries(folder: Path) -> tuple[Gallery, ...]:
 
 
 def shown_galleries(galleries: Iterable[Gallery]) -> tuple[Gallery, ...]:
-    """Return a gallery a set: of the method preferred and the lowest seed, cut to its share."""
+    """Return a gallery a set: of the method preferred and the lowest seed, cut to its share.
+
+    Those of kinds never seen stand elsewhere: see `side_by_side`.
+    """
     chosen: dict[str, Gallery] = {}
     for gallery in sorted(galleries, key=_preference):
-        if gallery.items:
+        if gallery.items and gallery.data_set not in UNSEEN_PROTOCOLS:
             chosen.setdefault(gallery.data_set, gallery)
     ordered = sorted(chosen.values(), key=lambda gallery: set_order(gallery.data_set))
     cut = (_cut(gallery, MOST_CHARACTERS // len(ordered)) for gallery in ordered)
@@ -48,21 +51,22 @@ def _cut(gallery: Gallery, most_characters: int) -> Gallery:
     """Return a gallery without the items that would be too much."""
     kept, n_characters = [], 0
     for item in gallery.items[:N_SHOWN]:
-        n_characters += sum(len(image) for image in _images_of(item))
+        n_characters += sum(len(image) for image in images_of(item))
         if n_characters > most_characters:
             break
         kept.append(item)
     return replace(gallery, items=tuple(kept))
 
 
-def _images_of(item: Shown) -> list[str]:
+def images_of(item: Shown) -> list[str]:
+    """Return the images of an item: its own, and its neighbours'."""
     return [item.image, *(neighbour.image for neighbour in item.neighbours)]
 
 
 def _checked(gallery: Gallery, path: Path) -> Gallery:
     """Return a gallery all of whose images are in it, and whose labels are words."""
     for number, item in enumerate(gallery.items):
-        for image in _images_of(item):
+        for image in images_of(item):
             if not isinstance(image, str) or EMBEDDED.fullmatch(image) is None:
                 raise ValueError(
                     f"{path} is no gallery that can be shown: item {number} holds "

@@ -14,6 +14,7 @@ from twofold.report._gallery import shown_galleries
 from twofold.report._page import page_template
 from twofold.report._summaries import RunGroup
 from twofold.report._titles import method_title, set_title
+from twofold.report._unseen_gallery import side_by_side
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,12 @@ def paper_page(records: Iterable[RunRecord], galleries: Iterable[Gallery] = ()) 
     galleries : iterable of Gallery
         Of image sets; without any there is no gallery.
     """
-    whole = contents(records)
+    whole, galleries = contents(records), tuple(galleries)
     return page_template("paper.html.j2").render(
         title=TITLE,
         whole=whole,
         curves=curve_figures(whole.groups),
+        unseen_galleries=side_by_side(galleries, whole.unseen_groups),
         galleries=[
             ShownGallery(
                 set_title(gallery.data_set), method_title(gallery.method), gallery.seed, gallery

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from twofold.report import _wording as wording
 from twofold.report._arrivals import Arrival, arrivals, siamese_finish
+from twofold.report._groups import by_machine, leading_groups
 from twofold.report._standings import Standing, standings
 from twofold.report._summaries import MethodSummary, RunGroup, paper_seconds
-from twofold.report._tables import by_machine
 from twofold.report._titles import SCORES, method_title, set_title
 
 LEADING = "fml-c"
@@ -39,21 +39,11 @@ def facts(groups: Sequence[RunGroup]) -> tuple[Fact, ...]:
     return tuple(fact for fact in found if fact is not None)
 
 
-def leading_groups(groups: Sequence[RunGroup]) -> list[RunGroup]:
-    """Return one group a set: the machine with the most runs."""
-    chosen: dict[str, RunGroup] = {}
-    for group in groups:
-        before = chosen.setdefault(group.data_set, group)
-        if len(group.records) > len(before.records):
-            chosen[group.data_set] = group
-    return list(chosen.values())
-
-
 def standing_sentences(groups: Sequence[RunGroup]) -> tuple[str, ...]:
     """Return where Twofold is ahead of every rival, and where not, by each score and machine."""
     several = len(by_machine(groups)) > 1
     return tuple(
-        _standing_sentence(found, name, machine.short if several else "")
+        standing_sentence(found, name, machine.short if several else "")
         for machine, there in by_machine(groups)
         for found, name in (
             (standings(there, "auroc"), "AUROC"),
@@ -138,14 +128,15 @@ def _leading_arrival(group: RunGroup) -> Arrival | None:
     return next((a for a in arrivals(group) if a.method == LEADING), None)
 
 
-def _standing_sentence(found: Sequence[Standing], name: str, where: str) -> str:
+def standing_sentence(found: Sequence[Standing], name: str, where: str) -> str:
+    """Return where Twofold is ahead by one score, where level and where behind."""
     kinds = (
         ("ahead of every rival on", [s for s in found if s.lead > 0]),
         ("level with the best rival on", [s for s in found if s.lead == 0]),
         ("behind on", [s for s in found if s.lead < 0]),
     )
     parts = [
-        f"{words} {wording.listing([_standing(s) for s in those])}"
+        f"{words} {wording.listing([describe_standing(s) for s in those])}"
         for words, those in kinds
         if those
     ]
@@ -153,7 +144,8 @@ def _standing_sentence(found: Sequence[Standing], name: str, where: str) -> str:
     return f"By {name}{place} Twofold is {'; '.join(parts)}."
 
 
-def _standing(standing: Standing) -> str:
+def describe_standing(standing: Standing) -> str:
+    """Return the set, our mean and the best rival's."""
     return (
         f"{set_title(standing.data_set)} ({wording.score(standing.ours)}, "
         f"{method_title(standing.rival)} {wording.score(standing.best)})"

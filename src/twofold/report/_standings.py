@@ -1,4 +1,4 @@
-"""Where Twofold stands beside its rivals on sets with several labels an item."""
+"""Where Twofold stands beside its rivals."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from twofold.report._titles import method_origin
 from twofold.report._wording import SCORE_DECIMALS
 
 OURS = "twofold"
+OURS_ON_UNSEEN = ("twofold-unseen", "twofold-auto")
+"""On kinds never seen: the first of these that was run stands beside the rivals."""
 OUR_ORIGIN = "twofold"
 
 Measure = Literal["auroc", "neighbours"]
@@ -36,7 +38,7 @@ class Standing:
     """
 
     data_set: str
-    measure: Measure
+    measure: str
     ours: float
     rival: str
     best: float

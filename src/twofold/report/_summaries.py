@@ -43,6 +43,11 @@ class Estimate:
     deviation: float | None = None
     half_width: float | None = None
 
+    @property
+    def error(self) -> float | None:
+        """The standard error of the mean, deviation / √n; None for one value."""
+        return None if self.deviation is None else self.deviation / math.sqrt(self.n)
+
 
 def estimate(values: Sequence[float]) -> Estimate:
     """Return the mean and spread of at least one value."""
@@ -193,7 +198,7 @@ def summarise(records: Iterable[RunRecord]) -> tuple[RunGroup, ...]:
 
     The order of the records makes no difference; a run that stands there twice is refused.
     """
-    groups = _grouped(records, lambda record: (record.data_set, machine_of(record)))
+    groups = grouped(records, lambda record: (record.data_set, machine_of(record)))
     ordered = sorted(groups, key=lambda key: (set_order(key[0]), key[1]))
     return tuple(_run_group(*key, groups[key]) for key in ordered)
 
@@ -226,7 +231,7 @@ def compare_with_paper(data_set: str, method: str, score: float) -> Comparison |
 
 
 def _run_group(data_set: str, machine: Machine, records: Sequence[RunRecord]) -> RunGroup:
-    methods = _grouped(records, lambda record: record.method)
+    methods = grouped(records, lambda record: record.method)
     return RunGroup(
         data_set,
         machine,
@@ -237,7 +242,7 @@ def _run_group(data_set: str, machine: Machine, records: Sequence[RunRecord]) ->
 
 def _method_summary(unordered: Sequence[RunRecord]) -> MethodSummary:
     records = sorted(unordered, key=lambda record: record.seed)
-    _check_seeds(records)
+    check_seeds(records)
     data_set, method = records[0].data_set, records[0].method
     timed = [seconds for record in records for seconds in record.targets_seconds]
     targets_seconds = estimate(timed) if timed else None
@@ -265,7 +270,7 @@ def _method_summary(unordered: Sequence[RunRecord]) -> MethodSummary:
     )
 
 
-def _check_seeds(records: Sequence[RunRecord]) -> None:
+def check_seeds(records: Sequence[RunRecord]) -> None:
     """Refuse a seed that stands twice, and seeds that were run by different protocols."""
     for earlier, later in pairwise(records):
         if earlier.seed == later.seed:
@@ -288,9 +293,10 @@ def _without_seed(record: RunRecord) -> dict[str, Any]:
     return settings | {"parameters": {k: v for k, v in parameters.items() if k != "random_state"}}
 
 
-def _grouped(
+def grouped(
     records: Iterable[RunRecord], key: Callable[[RunRecord], Key]
 ) -> dict[Key, list[RunRecord]]:
+    """Return the records of every key."""
     groups: dict[Key, list[RunRecord]] = defaultdict(list)
     for record in records:
         groups[key(record)].append(record)

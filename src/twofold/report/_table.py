@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from twofold.report._standings import OURS
+from twofold.report._standings import OURS, OURS_ON_UNSEEN
 from twofold.report._titles import method_title
 from twofold.report._wording import MISSING
 
 Verdict = Literal["better", "worse", "equal"]
+MOST_SPREADS = 4
+"""Columns with a spread beside the figure that fit a screen."""
 MARKS: dict[Verdict, str] = {"better": "▲", "worse": "▼", "equal": "="}
 
 
@@ -59,7 +61,7 @@ class Row:
     @property
     def is_ours(self) -> bool:
         """Whether it is Twofold's."""
-        return self.method == OURS
+        return self.method in (OURS, *OURS_ON_UNSEEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,15 @@ class Table:
     groups: tuple[RowGroup, ...]
     measured: str
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so many columns have a spread that a screen only holds it below the figures."""
+        rows = [row.cells for group in self.groups for row in group.rows]
+        return (
+            sum(any(cell.spread for cell in column) for column in zip(*rows, strict=True))
+            > MOST_SPREADS
+        )
 
 
 def best_marked(cells: Sequence[tuple[Cell, float | None]]) -> list[Cell]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from twofold.report import _wording as wording
 from twofold.report._arrivals import Arrival, arrivals, siamese_finish
-from twofold.report._captions import measured_on, notes_on, notes_on_spread
+from twofold.report._captions import measured_on, notes_on, notes_on_spread, seeds_note
+from twofold.report._groups import by_machine
 from twofold.report._standings import Measure, measured
 from twofold.report._summaries import (
     PAPER_DECIMALS,
@@ -21,7 +22,6 @@ from twofold.report._table import Cell, Row, RowGroup, Table, best_marked
 from twofold.report._titles import (
     SCORES,
     UNTRAINED,
-    Machine,
     method_order,
     set_title,
 )
@@ -113,12 +113,6 @@ def overview_tables(groups: Sequence[RunGroup], measure: Measure) -> tuple[Table
     )
 
 
-def by_machine(groups: Sequence[RunGroup]) -> list[tuple[Machine, list[RunGroup]]]:
-    """Return the groups of every machine, in their order."""
-    machines = sorted({group.machine for group in groups})
-    return [(machine, [g for g in groups if g.machine == machine]) for machine in machines]
-
-
 @dataclass(frozen=True, slots=True)
 class Column:
     """How a column is filled: what decides the best of it, large is good, and what is shown."""
@@ -131,7 +125,11 @@ class Column:
 def _filled(group: RunGroup, columns: Sequence[Column]) -> tuple[Row, ...]:
     cells = [_filled_column(group.scored, column) for column in columns]
     return tuple(
-        Row(summary.method, tuple(column[number] for column in cells), _seeds_note(group, summary))
+        Row(
+            summary.method,
+            tuple(column[number] for column in cells),
+            seeds_note(summary.records, [r for s in group.scored for r in s.records]),
+        )
         for number, summary in enumerate(group.scored)
     )
 
@@ -237,9 +235,3 @@ def _paper_cell(comparison: Comparison | None) -> Cell:
         verdict="better" if comparison.difference > 0 else "worse",
         difference=wording.signed(comparison.difference, PAPER_DECIMALS),
     )
-
-
-def _seeds_note(group: RunGroup, summary: MethodSummary) -> str:
-    """Return a method's seeds where they are not those of the others."""
-    everyone = {record.seed for s in group.scored for record in s.records}
-    return "" if set(summary.seeds) == everyone else f"seeds {wording.ranges(summary.seeds)}"

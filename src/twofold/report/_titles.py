@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from twofold.experiments import METHODS, PROTOCOLS
+from twofold.experiments import (
+    METHODS,
+    PROTOCOLS,
+    UNSEEN_METHODS,
+    UNSEEN_PROTOCOLS,
+    Method,
+    Protocol,
+    UnseenMethod,
+    UnseenProtocol,
+)
 
 ORIGINS = {
     "paper": "The paper's",
@@ -22,6 +32,11 @@ ALIGNED_NOTE = (
 )
 UNTRAINED = ("raw",)
 """Methods that learn nothing: their time is no rival's."""
+
+
+KNOWN_METHODS: dict[str, Method | UnseenMethod] = {**METHODS, **UNSEEN_METHODS}
+"""Those of both protocols; a name stands for the same method in both."""
+KNOWN_SETS: dict[str, Protocol | UnseenProtocol] = {**PROTOCOLS, **UNSEEN_PROTOCOLS}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -55,29 +70,39 @@ class Machine:
 
 def method_title(name: str) -> str:
     """Return what a method is called; one that this Twofold does not know keeps its name."""
-    return METHODS[name].title if name in METHODS else name
+    return KNOWN_METHODS[name].title if name in KNOWN_METHODS else name
 
 
 def method_origin(name: str) -> str:
     """Return where a method comes from, a key of `ORIGINS`."""
-    return METHODS[name].origin if name in METHODS else "other"
+    return KNOWN_METHODS[name].origin if name in KNOWN_METHODS else "other"
 
 
 def method_explanation(name: str) -> str:
     """Return a method in one line."""
-    return METHODS[name].explanation if name in METHODS else "not a method of this Twofold"
+    known = KNOWN_METHODS.get(name)
+    return "not a method of this Twofold" if known is None else known.explanation
 
 
 def set_title(name: str) -> str:
-    """Return what a set is called."""
-    return PROTOCOLS[name].title if name in PROTOCOLS else name
+    """Return what a set, or a protocol for kinds never seen, is called."""
+    return KNOWN_SETS[name].title if name in KNOWN_SETS else name
 
 
 def method_order(name: str) -> tuple[int, str]:
     """Return a key: known methods as they are listed, then others by name."""
-    return (list(METHODS).index(name) if name in METHODS else len(METHODS)), name
+    return _place(name, KNOWN_METHODS), name
+
+
+def unseen_method_order(name: str) -> tuple[int, str]:
+    """Return the same of methods for kinds never seen: Twofold's own come first."""
+    return _place(name, UNSEEN_METHODS), name
 
 
 def set_order(name: str) -> tuple[int, str]:
     """Return a key: known sets as they are listed, then others by name."""
-    return (list(PROTOCOLS).index(name) if name in PROTOCOLS else len(PROTOCOLS)), name
+    return _place(name, KNOWN_SETS), name
+
+
+def _place(name: str, known: Mapping[str, object]) -> int:
+    return list(known).index(name) if name in known else len(known)

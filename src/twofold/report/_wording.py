@@ -36,6 +36,17 @@ def seconds_interval(value: Estimate) -> tuple[str, str]:
     return mean, "" if value.half_width is None else f"{value.half_width:,.{decimals}f}"
 
 
+def seconds_error(value: Estimate) -> tuple[str, str]:
+    """Return the mean and its standard error; nothing for that if there is one value."""
+    error = "" if value.error is None else f"{value.error:,.{_decimals(value.mean)}f}"
+    return seconds(value.mean), error
+
+
+def score_error(value: Estimate) -> tuple[str, str]:
+    """Return the mean and its standard error; nothing for that if there is one value."""
+    return score(value.mean), "" if value.error is None else score(value.error)
+
+
 def with_spread(value: str, spread: str) -> str:
     """Return a ± b, or a."""
     return f"{value} ± {spread}" if spread else value
@@ -83,6 +94,13 @@ def ranges(values: Sequence[int]) -> str:
 def listing(words: Sequence[str]) -> str:
     """Return a, b and c."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def of_all(n: int, n_all: int, noun: str = "set") -> str:
+    """Return how many of all: all 3 sets, 2 of 3 sets, none of 3 sets, the one set there is."""
+    if n == n_all:
+        return f"all {n_all} {noun}s" if n > 1 else f"the one {noun} there is"
+    return f"{n or 'none'} of {n_all} {noun}s"
 
 
 def counted(values: Sequence[int]) -> str:
