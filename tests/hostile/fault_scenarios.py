@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import shutil
 import tempfile
@@ -118,6 +119,7 @@ def _report(folder: Path) -> None:
 @cache
 def _runs() -> Path:
     place = Path(tempfile.mkdtemp(prefix="twofold-runs-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
     _reproduce(place)
     return place
 

@@ -6,6 +6,7 @@ what is not finite, or failed with anything but a sentence of its own.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import math
@@ -44,6 +45,7 @@ def small_learner(**parameters: Any) -> MetricLearner:
 def models() -> dict[str, Path]:
     """Return small models of every kind, made once in a process."""
     place = Path(tempfile.mkdtemp(prefix="twofold-models-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
     quick = Network(max_epochs=1)
     learners = {
         "network": (small_learner(metric="seen", embedder=quick).fit(X, Y), False),
