@@ -22,7 +22,7 @@ import torch
 from fault_scenarios import SCENARIOS, Scenario, kill_and_check
 from killing import why_not
 
-ROOM = "6m"
+ROOM = "32m"
 DISK_SCENARIOS = ("save", "save over a model", "checkpoint", "page", "reproduce")
 
 
