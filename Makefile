@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test check bench fuzz fuzz-nightly clean
+.PHONY: demo test check bench fuzz fuzz-nightly faults clean
 
 demo: $(READY)
 	$(BIN)/twofold demo
@@ -29,6 +29,10 @@ fuzz: $(READY)
 # Other files every night.
 fuzz-nightly: $(READY)
 	$(BIN)/python tests/hostile/fuzz.py --seconds $(FUZZ_SECONDS) --seed $$(date +%s)
+
+# Kills at every call that writes, full and read-only disks: ten minutes; disks need root.
+faults: $(READY)
+	$(BIN)/python tests/hostile/faults.py
 
 clean:
 	rm -rf .venv

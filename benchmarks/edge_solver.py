@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from typing import Literal
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
@@ -19,6 +18,7 @@ from torch import Tensor
 from benchmarks.figures import Figure
 from benchmarks.relations import MNIST, classes_of_sizes
 from twofold import PairRelation, TargetSolution, solve_targets
+from twofold._core.threads import Workers, allowed_threads
 from twofold.evaluation import pair_auroc, pair_similarity
 from twofold.targets import ContrastiveLoss, DotLoss
 from twofold.targets._adam import KEEP_FIRST, KEEP_SECOND
@@ -47,7 +47,6 @@ def why_not() -> str | None:
 
 
 def measure() -> list[Figure]:
-    numba.set_num_threads(min(THREADS, numba.config.NUMBA_NUM_THREADS))
     torch.set_num_threads(THREADS)
     relation = classes_of_sizes(MNIST).sample_pairs(random_state=0)
     figures = []
@@ -119,14 +118,15 @@ def _ours(relation: PairRelation, loss: Loss, target: float) -> TargetSolution:
 
 def _epoch_ratios(relation: PairRelation, loss: Loss, rival: Rival) -> list[float]:
     objective = Objective(relation, ContrastiveLoss() if loss == "contrastive" else DotLoss())
-    engine = CpuEngine(objective, rival.start)
     ratios = []
-    for epoch in range(1, 4 + ROUNDS):
-        began = time.perf_counter()
-        engine.sweep(AdamStep(0.05, 0.5, 0.99, epoch))
-        engine.advance()
-        ours = time.perf_counter() - began
-        ratios.append(rival.seconds_of_full_epoch() / ours)
+    with Workers(min(THREADS, allowed_threads())) as workers:
+        engine = CpuEngine(objective, rival.start, workers)
+        for epoch in range(1, 4 + ROUNDS):
+            began = time.perf_counter()
+            engine.sweep(AdamStep(0.05, 0.5, 0.99, epoch))
+            engine.advance()
+            ours = time.perf_counter() - began
+            ratios.append(rival.seconds_of_full_epoch() / ours)
     return ratios[3:]
 
 

@@ -4,6 +4,7 @@ Phase 1 turns statements about pairs into a target vector for every item (`solve
 2 is plain regression from features to targets.
 """
 
+from twofold._core.threads import describe_threads
 from twofold._core.warnings import RelationWarning, TargetWarning
 from twofold.asking import Suggestions
 from twofold.baselines import SiameseLearner, TripletLearner
@@ -29,6 +30,7 @@ __all__ = [
     "TripletLearner",
     "TripletRelation",
     "__version__",
+    "describe_threads",
     "load",
     "solve_targets",
     "standardise_targets",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from twofold._core import file_switch
 from twofold._core.files import new_folder
 
 
@@ -60,7 +61,20 @@ def test_a_failure_where_there_was_none_leaves_none(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_move_that_fails_brings_the_old_folder_back(tmp_path, monkeypatch):
+@pytest.fixture
+def no_exchange(monkeypatch):
+    """A file system that cannot switch two folders in one step."""
+    monkeypatch.setattr(file_switch, "exchange", lambda one, other: False)
+
+
+def test_without_an_exchange_a_folder_is_replaced_in_two_steps(tmp_path, no_exchange):
+    fill(tmp_path / "model", "old")
+    fill(tmp_path / "model")
+    assert (tmp_path / "model" / "card").read_text() == "new"
+    assert list(tmp_path.iterdir()) == [tmp_path / "model"]
+
+
+def test_a_move_that_fails_brings_the_old_folder_back(tmp_path, monkeypatch, no_exchange):
     fill(tmp_path / "model", "old")
     rename = Path.rename
 

@@ -247,7 +247,7 @@ def test_what_is_no_model_is_refused(model, data, tmp_path):
         ({"metric": DELETED}, r"model\.json is damaged: it lacks metric\."),
         ({"has_data": DELETED, "selection": DELETED}, "it lacks has_data, selection"),
         ({"learner": "Path"}, "holds a 'Path', which this Twofold does not know"),
-        ({"file": "../secret"}, "is damaged: it names the file"),
+        ({"file": "../secret"}, r"is damaged: at embedder/file, '\.\./secret' is not one of"),
     ],
 )
 def test_a_card_that_says_something_else_is_refused(model, entries, sentence):

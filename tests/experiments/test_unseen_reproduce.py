@@ -24,6 +24,7 @@ from twofold.experiments._records import validate_record
 from twofold.experiments._run import trains_network
 from twofold.experiments._unseen_methods import UnseenConfig, small_conv
 from twofold.experiments._unseen_run import unseen_configuration
+from twofold.regression import fill_form
 
 DIGITS = UNSEEN_PROTOCOLS["unseen-digits"]
 OMNIGLOT = UNSEEN_PROTOCOLS["unseen-omniglot-1"]
@@ -228,7 +229,8 @@ def test_a_network_of_our_own_has_weights_of_the_seed_and_as_many_outputs_as_are
 
 
 def test_the_small_network_takes_28_pixels():
-    assert small_conv(7).eval()(torch.zeros(2, 1, 28, 28)).shape == (2, 7)
+    network = fill_form(small_conv(7), torch.Generator()).eval()
+    assert network(torch.zeros(2, 1, 28, 28)).shape == (2, 7)
 
 
 def test_a_configuration_names_the_training_and_nothing_of_its_wording():

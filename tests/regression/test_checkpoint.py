@@ -11,6 +11,7 @@ from torch import nn
 from twofold.regression import TrainingConfig, fit_embedder, train_network
 from twofold.regression import _checkpoint as checkpoint_module
 from twofold.regression._checkpoint import Checkpoint, Progress, Trainer
+from twofold.regression._draws import Draws
 
 RNG = np.random.default_rng
 X, Y = load_iris(return_X_y=True)
@@ -122,7 +123,7 @@ def test_moments_come_back_in_the_order_of_their_weights(tmp_path):
         torch.manual_seed(0)
         network = nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last)
         optimiser = torch.optim.AdamW(network.parameters(), lr=torch.tensor(0.01))
-        return Trainer(network, optimiser, RNG(0), "cpu")
+        return Trainer(network, optimiser, RNG(0), Draws(RNG(0), "cpu"))
 
     trained, fresh = a_trainer(), a_trainer()
     checkpoint = Checkpoint(tmp_path / "training", {}, fresh.network, 1.0)
@@ -145,7 +146,7 @@ class SmallOutputs:
     is_recordable = True
     items = torch.randn(40, 3, generator=torch.Generator().manual_seed(0))
 
-    def loss(self, network, examples):
+    def loss(self, network, examples, generator=None):
         return network(self.items[examples]).square().mean()
 
 

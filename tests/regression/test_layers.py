@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 from torch import nn
 
 from twofold import MetricLearner, Network
-from twofold.regression import layer_names, read_layers
+from twofold.regression import layer_batches, layer_names, read_layers
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 6)).astype(np.float32)
@@ -103,3 +103,10 @@ def test_some_layers_can_be_named_and_others_are_refused():
     assert layer_names(fitted, X, ["4"]).every == ("features", "4", "output")
     with pytest.raises(ValueError, match=r"names 'neck', which is no inner layer .* '1', '2'"):
         layer_names(fitted, X, ["4", "neck"])
+
+
+def test_layers_that_are_not_read_to_the_end_leave_gradients_on():
+    fitted = embedder(Network(nn.Linear(6, 4), max_epochs=1, loss="squared"))
+    batches = layer_batches(fitted, X, ["output"])
+    next(batches)
+    assert not torch.is_inference_mode_enabled()

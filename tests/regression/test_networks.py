@@ -45,8 +45,11 @@ CONVOLUTIONS = {
 
 @pytest.fixture(scope="module")
 def networks() -> dict[str, nn.Module]:
-    torch.manual_seed(0)
-    return {name: build_network(name, SHAPES[name], DENSE[name][2]) for name in NETWORKS}
+    return {name: fresh(name, SHAPES[name], DENSE[name][2]) for name in NETWORKS}
+
+
+def fresh(name, shape, dim) -> nn.Module:
+    return build_network(name, shape, dim, generator=torch.Generator().manual_seed(0))
 
 
 def of_kind(network: nn.Module, *kinds) -> list[nn.Module]:
@@ -108,6 +111,31 @@ def test_weights_of_the_papers_networks_are_glorots(networks, name):
         assert float(layer.weight.detach().std()) == pytest.approx(bound / math.sqrt(3), rel=0.1)
 
 
+def test_weights_of_the_default_network_are_torchs_own(networks):
+    for layer in of_kind(networks["mlp"], nn.Linear):
+        bound = 1 / math.sqrt(layer.in_features)
+        for weights in (layer.weight.detach(), layer.bias.detach()):
+            assert float(weights.abs().max()) <= bound
+            assert float(weights.std()) == pytest.approx(bound / math.sqrt(3), rel=0.25)
+
+
+@pytest.mark.parametrize("name", ["mlp", "mnist", "cifar10"])
+def test_weights_are_drawn_by_the_generator_alone(networks, name):
+    before = torch.get_rng_state()
+    again = fresh(name, SHAPES[name], DENSE[name][2])
+    assert torch.get_rng_state().equal(before)
+    for one, other in zip(networks[name].parameters(), again.parameters(), strict=True):
+        assert one.equal(other)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_without_a_generator_a_network_is_a_form_without_memory(name):
+    before = torch.get_rng_state()
+    form = build_network(name, SHAPES[name], DENSE[name][2])
+    assert {weights.device.type for weights in form.parameters()} == {"meta"}
+    assert torch.get_rng_state().equal(before)
+
+
 @pytest.mark.parametrize("name", ["mlp", "mnist", "cifar10"])
 def test_a_network_gives_dim_outputs_an_item(networks, name):
     with torch.no_grad():
@@ -115,14 +143,14 @@ def test_a_network_gives_dim_outputs_an_item(networks, name):
 
 
 def test_images_of_other_sizes_fit_the_convolutions():
-    network = build_network("cifar10", (1, 12, 20), 5)
+    network = fresh("cifar10", (1, 12, 20), 5)
     with torch.no_grad():
         assert network(torch.zeros(3, 1, 12, 20)).shape == (3, 5)
 
 
 def test_the_default_network_takes_images_as_vectors():
     with torch.no_grad():
-        assert build_network("mlp", (3, 4, 5), 7)(torch.zeros(2, 3, 4, 5)).shape == (2, 7)
+        assert fresh("mlp", (3, 4, 5), 7)(torch.zeros(2, 3, 4, 5)).shape == (2, 7)
 
 
 def test_the_default_network_drops_out_after_each_hidden_layer():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, nullcontext
+
 import numpy as np
 import pytest
 import torch
@@ -15,14 +17,15 @@ from twofold.regression import (
     train_network,
 )
 from twofold.regression import _steps as steps_module
-from twofold.regression._steps import RecordedStep, training_step
+from twofold.regression._draws import Draws, Dropout, drawing_from
+from twofold.regression._steps import EagerStep, RecordedStep, training_step
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 
 def a_network(dropout=0.0):
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Dropout(dropout), nn.Linear(64, 4))
+    return nn.Sequential(nn.Linear(8, 64), nn.ReLU(), Dropout(dropout), nn.Linear(64, 4))
 
 
 def a_task(device):
@@ -35,7 +38,8 @@ def a_task(device):
 def test_on_a_cpu_nothing_is_recorded():
     network = a_network()
     optimiser = torch.optim.AdamW(network.parameters())
-    step = training_step(network, a_task("cpu"), optimiser, 32, "cpu", may_record=True)
+    draws = Draws(np.random.default_rng(0), "cpu")
+    step = training_step(network, a_task("cpu"), optimiser, draws, 32, "cpu", may_record=True)
     assert not isinstance(step, RecordedStep)
 
 
@@ -61,15 +65,56 @@ def test_dropout_draws_anew_in_every_replay():
     network = a_network(dropout=0.9).to("cuda")
     rate = torch.tensor(0.0, device="cuda")
     optimiser = torch.optim.AdamW(network.parameters(), lr=rate, fused=True, capturable=True)
-    step = training_step(network, a_task("cuda"), optimiser, 32, "cuda", may_record=True)
     examples = torch.arange(32, device="cuda")
     network.train()
-    totals = []
-    for _ in range(8):
-        step.total.zero_()
-        step(examples)
-        totals.append(float(step.total))
-    assert len(set(totals)) == 8  # the rate is 0, so only the dropout differs
+    of_seed = []
+    for _ in range(2):
+        draws = Draws(np.random.default_rng(0), "cuda")
+        step = training_step(network, a_task("cuda"), optimiser, draws, 32, "cuda", may_record=True)
+        totals = []
+        with drawing_from(network, draws.generator):
+            for _ in range(8):
+                step.total.zero_()
+                step(examples)
+                totals.append(float(step.total))
+        assert len(set(totals)) == 8  # the rate is 0, so only the dropout differs
+        of_seed.append(totals)
+    assert of_seed[0] == pytest.approx(of_seed[1], rel=1e-5)
+
+
+class GraphOnPaper:
+    """Notes in place of a CUDA graph, so that the order of calls is tested without a GPU."""
+
+    def __init__(self):
+        self.called = []
+
+    def register_generator_state(self, generator):
+        self.called.append(("registered", generator))
+
+    def replay(self):
+        self.called.append(("replayed", None))
+
+
+def test_the_generator_is_registered_before_a_step_is_recorded(monkeypatch):
+    graph, draws = GraphOnPaper(), Draws(np.random.default_rng(0), "cpu")
+
+    @contextmanager
+    def recording(recorded, capture_error_mode):
+        recorded.called.append(("recording", None))
+        yield
+
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: graph)
+    monkeypatch.setattr(torch.cuda, "graph", recording)
+    monkeypatch.setattr(torch.cuda, "device", lambda _: nullcontext())
+    network = a_network()
+    optimiser = torch.optim.AdamW(network.parameters())
+    eager = EagerStep(network, a_task("cpu"), optimiser, draws, "cpu")
+    step = RecordedStep(eager, 32, "cpu")
+    for _ in range(5):
+        step(torch.arange(32))
+    names = [name for name, _ in graph.called]
+    assert names == ["registered", "recording", "replayed", "replayed"]
+    assert graph.called[0][1] is draws.generator
 
 
 @pytest.mark.gpu

@@ -93,8 +93,9 @@ def test_few_targets_are_all_rivals_and_training_draws_none():
     task = a_task(N_RIVALS, which, outputs)
     rivals = [k for k in range(N_RIVALS) if k not in which]
     expected = slow_loss(outputs, which, a_table(N_RIVALS), rivals)
-    for network in (no_network().eval(), no_network().train()):
-        assert float(task.loss(network, torch.arange(5))) == pytest.approx(expected, rel=1e-5)
+    for draw in (None, torch.Generator()):
+        loss = task.loss(no_network(), torch.arange(5), draw)
+        assert float(loss) == pytest.approx(expected, rel=1e-5)
 
 
 def test_training_draws_its_rivals_anew_and_by_the_seed():
@@ -102,8 +103,8 @@ def test_training_draws_its_rivals_anew_and_by_the_seed():
     task, network = a_task(1000, np.arange(5), outputs), no_network().train()
     losses = []
     for _ in range(2):
-        torch.manual_seed(0)
-        losses.append([float(task.loss(network, torch.arange(5))) for _ in range(3)])
+        draw = torch.Generator().manual_seed(0)
+        losses.append([float(task.loss(network, torch.arange(5), draw)) for _ in range(3)])
     assert losses[0] == losses[1]
     assert len(set(losses[0])) == 3
 
@@ -123,7 +124,7 @@ def test_the_slope_is_that_of_finite_differences():
     task._targets = task._targets.double()
     network, numbers = no_network().eval(), torch.from_numpy(which)
     assert torch.autograd.gradcheck(
-        lambda moved: task._loss_of(network, moved, numbers),
+        lambda moved: task._loss_of(network, moved, numbers, None),
         torch.from_numpy(outputs).requires_grad_(),
     )
 

@@ -90,8 +90,8 @@ def test_the_loss_of_an_epoch_is_the_mean_over_its_examples():
     seen = []
     given = task.loss
 
-    def loss(network, examples):
-        value = given(network, examples)
+    def loss(network, examples, generator=None):
+        value = given(network, examples, generator)
         if network.training:
             seen.append((float(value.detach()), len(examples)))
         return value
@@ -107,10 +107,10 @@ def test_every_example_is_seen_once_an_epoch_in_a_new_order():
     task, orders = a_problem(), []
     given = task.loss
 
-    def loss(network, examples):
+    def loss(network, examples, generator=None):
         if network.training:
             orders.append(examples.tolist())
-        return given(network, examples)
+        return given(network, examples, generator)
 
     task.loss = loss
     train_network(a_network(), task, config(max_epochs=2, batch_size=40), RNG(0))
@@ -369,10 +369,10 @@ def drawn_examples(**parameters) -> list[list[int]]:
     task, epochs = a_problem(), []
     given = task.loss
 
-    def loss(network, examples):
+    def loss(network, examples, generator=None):
         if network.training:
             epochs[-1] += examples.tolist()
-        return given(network, examples)
+        return given(network, examples, generator)
 
     def next_epoch(_):
         epochs.append([])
@@ -396,10 +396,10 @@ def test_a_single_example_left_over_joins_the_last_batch():
     task = a_problem(17)
     given = task.loss
 
-    def loss(network, examples):
+    def loss(network, examples, generator=None):
         if network.training:
             sizes.append(len(examples))
-        return given(network, examples)
+        return given(network, examples, generator)
 
     task.loss = loss
     train_network(a_network(), task, config(max_epochs=1), RNG(0))

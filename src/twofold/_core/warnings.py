@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -16,8 +19,23 @@ class TargetWarning(UserWarning):
     """Targets are right for what was asked, but items that should differ share one."""
 
 
+_UNSAID: ContextVar[tuple[type[Warning], ...]] = ContextVar("unsaid", default=())
+
+
+@contextmanager
+def unsaid(category: type[Warning]) -> Iterator[None]:
+    """Keep back warnings of ours inside, in this thread; Python's own filters are the process's."""
+    token = _UNSAID.set((*_UNSAID.get(), category))
+    try:
+        yield
+    finally:
+        _UNSAID.reset(token)
+
+
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the user's own line: the nearest one outside this package."""
+    if issubclass(category, _UNSAID.get()):
+        return
     depth, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
         depth, frame = depth + 1, frame.f_back

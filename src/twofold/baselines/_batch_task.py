@@ -62,9 +62,11 @@ class BatchTask(ItemBatches):
         self._items = torch.from_numpy(labelled.items).to(self.index_device)
         self._labels = torch.from_numpy(labelled.labels).to(device)
 
-    def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
+    def loss(
+        self, network: nn.Module, examples: Tensor, generator: torch.Generator | None = None
+    ) -> Tensor:
         """Return the mean loss on some examples."""
-        points = self.points(network, self._items[examples])
+        points = self.points(network, self._items[examples], generator)
         labels = self._labels[examples.to(self._labels.device, non_blocking=True)]
         # Half precision is for the network; differences of distances need all of it.
         with torch.autocast(points.device.type, enabled=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from twofold.regression import Features, flip_some
@@ -26,10 +27,12 @@ class ItemBatches:
         self.index_device = features.index_device
         self.flips = flips
 
-    def points(self, network: nn.Module, items: Tensor) -> Tensor:
-        """Return a network's outputs for some items, as float32."""
+    def points(
+        self, network: nn.Module, items: Tensor, generator: torch.Generator | None
+    ) -> Tensor:
+        """Return a network's outputs for some items, as float32; see `Task` for the generator."""
         batch = self.features.rows(items)
-        if self.flips and network.training:
-            batch = flip_some(batch)
+        if self.flips and generator is not None:
+            batch = flip_some(batch, generator)
         outputs: Tensor = network(batch).float()
         return outputs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from twofold._core.checks import check_count, check_number
 from twofold._core.random import RandomState, as_generator
-from twofold._core.warnings import RelationWarning, warn_user
+from twofold._core.warnings import RelationWarning, unsaid, warn_user
 from twofold.baselines._flat_features import dense_rows
 from twofold.baselines._itml_projections import DistanceConstraints, project_onto_constraints
 from twofold.baselines._linear import LinearLearner, factorise
@@ -112,9 +111,8 @@ class ITMLLearner(LinearLearner):
 def _some_pairs(pairs: PairRelation, n_pairs: int, rng: np.random.Generator) -> PairRelation:
     """Choose statements at random, in their order."""
     chosen = np.sort(rng.choice(pairs.n_pairs, n_pairs, replace=False))
-    with warnings.catch_warnings():
+    with unsaid(RelationWarning):
         # Contradictions were said when the relation was made.
-        warnings.simplefilter("ignore", RelationWarning)
         return PairRelation(
             pairs.left[chosen],
             pairs.right[chosen],

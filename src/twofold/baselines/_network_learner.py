@@ -43,6 +43,7 @@ from twofold.regression import (
     prepare_network,
     refuse_flipped_vectors,
     resolve_network,
+    survives_fork,
     train_network,
     validation_loss,
 )
@@ -80,6 +81,7 @@ class NetworkLearner(EmbeddingLearner):
     def _tasks(self, inputs: TaskInputs) -> tuple[Task, Task | None]:
         """Return what to train on, and what to validate on."""
 
+    @survives_fork
     def fit(self, X: Any, y: Any = None, *, relation: Relation | None = None) -> Self:
         """Learn from labels, or from a relation over the rows of `X`; see `MetricLearner.fit`."""
         if not is_network(self.embedder):

@@ -66,10 +66,12 @@ class PairTask(ItemBatches):
         weight = relation.weight
         self._weight = None if weight is None else _on(weight, torch.device(device))
 
-    def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
+    def loss(
+        self, network: nn.Module, examples: Tensor, generator: torch.Generator | None = None
+    ) -> Tensor:
         """Return the mean loss on some pairs."""
         items = torch.cat([self._left[examples], self._right[examples]])
-        left, right = self.points(network, items).chunk(2)
+        left, right = self.points(network, items, generator).chunk(2)
         examples = examples.to(self._similar.device, non_blocking=True)
         losses = self._loss(left, right, self._similar[examples])
         return losses.mean() if self._weight is None else (self._weight[examples] * losses).mean()
@@ -88,10 +90,12 @@ class TripletTask(ItemBatches):
         roles = (relation.anchor, relation.positive, relation.negative)
         self._items = torch.stack([_on(role, self.index_device) for role in roles])
 
-    def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
+    def loss(
+        self, network: nn.Module, examples: Tensor, generator: torch.Generator | None = None
+    ) -> Tensor:
         """Return the mean loss on some triplets."""
         items = self._items[:, examples].flatten()
-        anchor, positive, negative = self.points(network, items).chunk(3)
+        anchor, positive, negative = self.points(network, items, generator).chunk(3)
         near: Tensor = (anchor - positive).square().sum(dim=1)
         far: Tensor = (anchor - negative).square().sum(dim=1)
         return (self.margin + near - far).clamp(min=0).mean()

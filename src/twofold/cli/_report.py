@@ -26,8 +26,9 @@ def report(
     from twofold.experiments import read_records
     from twofold.report import paper_page, paper_tables, read_galleries
 
-    for place in filter(None, (out, markdown)):
-        check_place(place)  # before the work, not after it
+    places = [check_place(place) for place in (out, markdown) if place is not None]
+    if len(set(places)) < len(places):  # before the work, not after it
+        raise ValueError(f"--out and --markdown both name {out}: name two files.")
     records, galleries = read_records(runs), read_galleries(runs)
     page = write_text(out, paper_page(records, galleries))
     if markdown is not None:

@@ -17,6 +17,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
+from twofold._core.files import check_folder_place
 from twofold.cli._epoch_bars import RunBars, epoch_bars
 from twofold.cli._reproduce_tables import paper_table, unseen_table
 
@@ -93,6 +94,7 @@ def reproduce(
     """
     chosen = tuple(name.strip() for name in (methods or "").split(",") if name.strip())
     request = Request(set_name, chosen, _seeds(seeds), epochs, device, data_dir, out, download)
+    check_folder_place(out)  # before the work, not after it
     run = _reproduce_unseen if unseen else _reproduce_paper
     run(request, Console())
 

@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from twofold.estimators._model import Fitted, Model, plain_parameters, save_model
+from twofold._core.model_card import plain_parameters
+from twofold.estimators._model import NESTED, Fitted, Model, save_model
 from twofold.evaluation import (
     Calibration,
     Metric,
@@ -29,8 +30,10 @@ from twofold.regression import (
     RegressorEmbedder,
     as_numbers,
     check_features,
+    check_points,
     is_network,
     layer_batches,
+    survives_fork,
 )
 from twofold.relations import Relation, TripletRelation, as_relation, stated_pairs
 
@@ -58,6 +61,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         super().__init_subclass__(**kwargs)
         LEARNERS[cls.__name__] = cls
 
+    @survives_fork
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the embedding of `X`.
 
@@ -80,8 +84,10 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             X = as_numbers(X)
         step: MetricStep | None = getattr(self, "metric_step_", None)
         if step is None:
-            return self._finish(self.embedder_.predict(X))
-        return step.embed(layer_batches(self.embedder_, X, step.layer_names))
+            points = self._finish(self.embedder_.predict(X))
+        else:
+            points = step.embed(layer_batches(self.embedder_, X, step.layer_names))
+        return check_points(points, self.n_components_)
 
     def _finish(self, points: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return an embedder's points as the embedding; a learner may normalise them."""
@@ -201,7 +207,11 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         )
         step = getattr(self, "metric_step_", None)
         return Model(
-            type(self).__name__, plain_parameters(self), self.embedder_, fitted, metric_step=step
+            type(self).__name__,
+            plain_parameters(self, NESTED),
+            self.embedder_,
+            fitted,
+            metric_step=step,
         )
 
     def take_model(self, model: Model) -> Self:

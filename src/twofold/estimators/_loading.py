@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from torch import nn
 
+from twofold._core.model_card import CARD, damage_said, refuse_unknown_parameters
 from twofold.estimators._embedding_learner import LEARNERS, EmbeddingLearner
 from twofold.estimators._model import open_model
+from twofold.regression import check_embedding, refuse_unknown_embedder
 
 
 def load(
@@ -46,10 +49,17 @@ def load(
             f"{folder} holds a {model.learner!r}, which this Twofold does not know; it knows "
             f"{', '.join(sorted(LEARNERS))}."
         )
-    learner = LEARNERS[model.learner](**model.parameters)
+    kind, place = LEARNERS[model.learner], Path(folder)
+    refuse_unknown_parameters(kind, model.parameters, place / CARD)
+    learner = kind(**model.parameters)
     if embedder is not None:
         is_nested = "embedder__architecture" in learner.get_params()
         learner.set_params(**{"embedder__architecture" if is_nested else "embedder": embedder})
     if "device" in learner.get_params(deep=False):
         learner.device = device
-    return learner.take_model(model)
+    with damage_said(place, "one of its parameters"):
+        learner.take_model(model)
+        if "embedder" in learner.get_params(deep=False):
+            refuse_unknown_embedder(learner.embedder)
+    check_embedding(learner._embed, model.embedder, learner.n_components_, place)
+    return learner

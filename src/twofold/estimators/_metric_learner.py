@@ -29,6 +29,7 @@ from twofold.regression import (
     epoch_callback,
     is_network,
     refuse_unknown_embedder,
+    survives_fork,
 )
 from twofold.relations import LabelRelation, PairRelation, Relation, TripletRelation, as_relation
 from twofold.targets import Named, Targets, TargetSolution, as_targets, resolve_grade
@@ -156,6 +157,7 @@ class MetricLearner(EmbeddingLearner):
         self.random_state = random_state
         self.verbose = verbose
 
+    @survives_fork
     def fit(self, X: Any, y: Any = None, *, relation: Relation | None = None) -> Self:
         """Learn from labels, or from any relation over the rows of `X`.
 
@@ -188,6 +190,7 @@ class MetricLearner(EmbeddingLearner):
             self._training_data = TrainingData(X, known, fit.targets)
         return self._store(fit)
 
+    @survives_fork
     def update(
         self,
         relation: PairRelation | TripletRelation | None = None,
@@ -219,6 +222,7 @@ class MetricLearner(EmbeddingLearner):
         self._training_data = replace(data, targets=fit.targets)
         return self._store(fit)
 
+    @survives_fork
     def suggest_pairs(
         self,
         n: int,

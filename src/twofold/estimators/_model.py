@@ -9,12 +9,19 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 from torch import nn
 
 from twofold._core.devices import resolve_device
 from twofold._core.files import new_folder
+from twofold._core.model_card import (
+    CARD,
+    FORMAT,
+    FORMAT_VERSION,
+    damage_said,
+    decoded_parameters,
+    read_card,
+)
 from twofold._core.versions import package_versions
 from twofold.estimators._training_data import TrainingData
 from twofold.evaluation import Metric
@@ -22,8 +29,6 @@ from twofold.metric import MetricStep
 from twofold.regression import Embedder, Network, load_embedder, save_embedder
 from twofold.targets import Targets
 
-FORMAT, FORMAT_VERSION, OLDEST_VERSION = "twofold-model", 3, 2
-CARD = "model.json"
 PACKAGES = ("twofold", "numpy", "scikit-learn", "torch")
 NESTED: dict[str, type[BaseEstimator]] = {"Network": Network, "Targets": Targets}
 """Parameters that have parameters of their own."""
@@ -87,9 +92,10 @@ def open_model(
 ) -> Model:
     """Read a model that `save_model` wrote; see `load`."""
     place = Path(folder)
-    card = _read_card(place)
+    card = read_card(place)
     saved = card.get("metric_step")
-    step = None if saved is None else MetricStep.open(saved, place)
+    with damage_said(place, "its metric"):
+        step = None if saved is None else MetricStep.open(saved, place)
     embedder = load_embedder(
         card["embedder"],
         place,
@@ -100,64 +106,9 @@ def open_model(
     )
     return Model(
         learner=card["learner"],
-        parameters=decoded_parameters(card["parameters"]),
+        parameters=decoded_parameters(card["parameters"], NESTED, place / CARD),
         embedder=embedder,
         fitted=Fitted(**{name: card[name] for name in FITTED}),
-        data=TrainingData.open(place) if card["has_data"] else None,
+        data=TrainingData.open(place, card["n_features_in"]) if card["has_data"] else None,
         metric_step=step,
     )
-
-
-def plain_parameters(learner: BaseEstimator) -> dict[str, Any]:
-    """Return the parameters that JSON takes, nested ones by the name of their class.
-
-    What it does not take is made anew when a model is opened, or is of no more use.
-    """
-    plain: dict[str, Any] = {}
-    for name, value in learner.get_params(deep=False).items():
-        if type(value).__name__ in NESTED:
-            plain[name] = {type(value).__name__: plain_parameters(value)}
-        elif isinstance(value, np.generic):
-            plain[name] = value.item()
-        elif isinstance(value, bool | int | float | str) and name != "checkpoint":
-            plain[name] = value
-    return plain
-
-
-def decoded_parameters(plain: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters as `plain_parameters` was given them."""
-    decoded = dict(plain)
-    for name, value in plain.items():
-        if isinstance(value, dict):
-            ((kind, parameters),) = value.items()
-            decoded[name] = NESTED[kind](**decoded_parameters(parameters))
-    return decoded
-
-
-def _read_card(place: Path) -> dict[str, Any]:
-    """Read `model.json`, or say why the folder is no model that can be opened."""
-    if not place.is_dir():
-        raise FileNotFoundError(f"There is no model folder {place}.")
-    if not (place / CARD).is_file():
-        raise FileNotFoundError(f"{place} is no Twofold model: it has no {CARD}.")
-    try:
-        card = json.loads((place / CARD).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{place / CARD} is damaged: {error}.") from error
-    if not isinstance(card, dict) or card.get("format") != FORMAT:
-        raise ValueError(f"{place / CARD} is not a Twofold model's: it does not say {FORMAT!r}.")
-    written = card.get("format_version")
-    if not isinstance(written, int) or written > FORMAT_VERSION:
-        raise ValueError(
-            f"{place} has format version {written}, newer than version {FORMAT_VERSION}, the "
-            "newest this Twofold reads: update Twofold."
-        )
-    if written < OLDEST_VERSION:
-        raise ValueError(
-            f"{place} has format version {written}, of an older Twofold; this one reads version "
-            f"{OLDEST_VERSION} and later: fit and save the model again."
-        )
-    missing = {"learner", "parameters", "embedder", "has_data", *FITTED} - card.keys()
-    if missing:
-        raise ValueError(f"{place / CARD} is damaged: it lacks {', '.join(sorted(missing))}.")
-    return card

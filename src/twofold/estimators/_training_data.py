@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from twofold.regression import append_rows, load_features, n_rows, save_features
+from twofold.regression import (
+    DATA_ERRORS,
+    append_rows,
+    load_features,
+    n_rows,
+    refuse_other_rows,
+    save_features,
+)
 from twofold.relations import Statements, refuse_one_sided, statement_arrays, statements_of
 
 STATEMENTS = "statements.npz"
@@ -45,15 +51,16 @@ class TrainingData:
         np.savez(folder / STATEMENTS, targets=self.targets, **statement_arrays(self.relation))
 
     @classmethod
-    def open(cls, folder: Path) -> TrainingData:
+    def open(cls, folder: Path, n_features: int | None) -> TrainingData:
         """Read what `save` wrote."""
         try:
             X = load_features(folder)
             with np.load(folder / STATEMENTS, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
-            targets = arrays.pop("targets")
-            return cls(X, statements_of(arrays), targets)
-        except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            targets, relation = arrays.pop("targets"), statements_of(arrays)
+            refuse_other_rows(X, n_features, relation.n_items, targets)
+            return cls(X, relation, targets)
+        except DATA_ERRORS as error:
             raise ValueError(f"The training data in {folder} cannot be read: {error}.") from error
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from twofold._core.warnings import RelationWarning
+from twofold._core.warnings import RelationWarning, unsaid
 from twofold.experiments._paper import N_DISSIMILAR, N_SIMILAR
 from twofold.experiments._sets import ExperimentSet, Part, part_validation
 from twofold.relations import LabelRelation, PairRelation
@@ -61,6 +60,5 @@ def draw_examples(data: ExperimentSet, seed: int) -> Examples:
 @contextmanager
 def empty_rows_unsaid() -> Iterator[None]:
     """Keep back what is said of rows without a label: a record counts them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RelationWarning)
+    with unsaid(RelationWarning):
         yield

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,7 @@ from sklearn.preprocessing import normalize
 
 from twofold._core.checks import check_callable, check_count
 from twofold._core.keys import check_keys
-from twofold._core.warnings import RelationWarning
+from twofold._core.warnings import RelationWarning, unsaid
 from twofold.estimators import MetricLearner
 from twofold.evaluation import pair_auroc, pair_similarity
 from twofold.experiments._inspection import Inspection, Suggested, Suspect
@@ -156,9 +155,8 @@ def _fit_ridge_maps(features: Any, relation: PairRelation, random_state: int) ->
     learner = MetricLearner(
         targets=Targets("contrastive"), feedback=N_ROUNDS, random_state=random_state
     )
-    with warnings.catch_warnings():
+    with unsaid(RelationWarning):
         # That features are best as given is told as what to expect.
-        warnings.simplefilter("ignore", RelationWarning)
         return learner.fit(features, relation=relation)
 
 
@@ -178,9 +176,8 @@ def _expectation(learner: MetricLearner) -> Expectation | None:
 def _suggestions(
     learner: MetricLearner, n_suggested: int, random_state: int
 ) -> tuple[Suggested, ...]:
-    with warnings.catch_warnings():
+    with unsaid(RelationWarning):
         # That fewer are left than were asked for is seen.
-        warnings.simplefilter("ignore", RelationWarning)
         pairs = learner.suggest_pairs(n_suggested, random_state=random_state)
     columns = (pairs.left.tolist(), pairs.right.tolist(), pairs.probability.tolist())
     return tuple(Suggested(*row) for row in zip(*columns, strict=True))

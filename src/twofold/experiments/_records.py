@@ -7,13 +7,14 @@ records can rely on them.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from twofold._core.files import write_text
+from twofold._core.files import remove_leftovers, write_text
 from twofold._core.text_files import read_json
 from twofold.evaluation import Metric
 from twofold.experiments._kind_scores import UnseenScores
@@ -182,7 +183,17 @@ def read_finished(path: Path, settings: Mapping[str, Any], device: str) -> RunRe
             f"{path} was run with other settings, or on another device: name another folder for "
             "the records, or remove it to run it again."
         )
+    _remove_traces(path)
     return record
+
+
+def _remove_traces(path: Path) -> None:
+    """Remove what is left of a run that was killed just after its record was written."""
+    shutil.rmtree(path.parent / f".{path.stem}", ignore_errors=True)
+    for training in path.parent.glob(f".{path.stem}-*.safetensors"):
+        training.unlink(missing_ok=True)
+    for place in (path, path.with_suffix(".gallery.json")):
+        remove_leftovers(place)
 
 
 def read_records(folder: Path) -> tuple[RunRecord, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from twofold._core.checks import check_choice, check_count
 from twofold._core.devices import resolve_device
+from twofold._core.files import check_folder_place
 from twofold.experiments._examples import draw_examples
 from twofold.experiments._gallery import gallery_of, write_gallery
 from twofold.experiments._machine import describe_commit
@@ -77,7 +78,7 @@ def reproduce(
         )
     protocol = _with_epochs(PROTOCOLS[name], epochs)
     selected = choose_methods(methods, protocol)
-    place, where = Path(folder), resolve_device(device)
+    place, where = check_folder_place(folder), resolve_device(device)
     data = open_set(name, data_dir)
     if data.is_phase_1_only:
         yield from _phase_1(protocol, selected, data, where, place)

@@ -21,7 +21,7 @@ from twofold.estimators import EmbeddingLearner, MetricLearner
 from twofold.evaluation import Metric
 from twofold.experiments._methods import METHODS, Origin
 from twofold.experiments._unseen_protocols import UnseenProtocol
-from twofold.regression import Epoch, Network, NetworkName
+from twofold.regression import Epoch, Network, NetworkName, fill_form
 
 Comparison = Literal["own", "best", "whitened"]
 MIN_OUTPUTS = 16
@@ -73,10 +73,8 @@ class UnseenConfig:
     def _architecture(self, n_outputs: int) -> NetworkName | nn.Module:
         if self.protocol.network != "small-conv":
             return self.protocol.network
-        # A module draws its weights from torch's own generator when it is made.
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            return small_conv(n_outputs)
+        generator = torch.Generator().manual_seed(self.seed)
+        return fill_form(small_conv(n_outputs), generator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +111,17 @@ class UnseenMethod:
 
 
 def small_conv(n_outputs: int) -> nn.Module:
-    """Return three convolutions of 64 channels and a hidden layer of 256, for 28 × 28."""
+    """Return three convolutions of 64 channels and a hidden layer of 256, for 28 × 28.
+
+    It is a form whose weights are still to be drawn: see `fill_form`.
+    """
 
     def block(n_channels: int) -> list[nn.Module]:
-        conv = nn.Conv2d(n_channels, 64, 3, padding=1)
+        conv = nn.Conv2d(n_channels, 64, 3, padding=1, device="meta")
         return [conv, nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(2)]
 
-    head = [nn.Flatten(), nn.Linear(576, 256), nn.ReLU(), nn.Linear(256, n_outputs)]
+    hidden = nn.Linear(576, 256, device="meta")
+    head = [nn.Flatten(), hidden, nn.ReLU(), nn.Linear(256, n_outputs, device="meta")]
     return nn.Sequential(*block(1), *block(64), *block(64), *head)
 
 

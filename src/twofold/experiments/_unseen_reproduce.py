@@ -16,6 +16,7 @@ from typing import Any
 
 from twofold._core.checks import check_count
 from twofold._core.devices import resolve_device
+from twofold._core.files import check_folder_place
 from twofold.experiments._gallery import write_gallery
 from twofold.experiments._kind_scores import best_score
 from twofold.experiments._machine import describe_commit
@@ -69,7 +70,7 @@ def reproduce_unseen(
     if epochs is not None:
         protocol = replace(protocol, n_epochs=check_count("epochs", epochs))
     selected = choose_unseen_methods(methods)
-    place, where = Path(folder), resolve_device(device)
+    place, where = check_folder_place(folder), resolve_device(device)
     data = open_unseen(protocol, data_dir)
     is_warm: set[str] = set()
     for seed, method in product(seeds, selected):

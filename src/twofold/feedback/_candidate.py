@@ -147,9 +147,14 @@ class RidgeCandidate:
         Z ← Z + H (T − Z), where T are targets near Z and H is ridge regression on the basis, with
         Nesterov's momentum from round to round. The map is the regression of the sum of all T − Z.
         """
-        # One count of threads for all rounds: changing it costs more than a small product.
-        with threads_for(2.0 * self.space.basis.values.numel() * self.space.n_directions):
-            yield from self._rounds(problem)
+        n_flops = 2.0 * self.space.basis.values.numel() * self.space.n_directions
+        rounds = self._rounds(problem)
+        while True:  # candidates take turns, so that the count of threads is one round's
+            with threads_for(n_flops):
+                result = next(rounds, None)
+            if result is None:
+                return
+            yield result
 
     def _rounds(self, problem: Problem) -> Iterator[Round]:
         began = time.perf_counter()

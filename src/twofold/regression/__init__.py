@@ -3,9 +3,20 @@
 Features and targets come in, an embedder goes out; pairs are unknown here.
 """
 
-from twofold.regression._embedder_files import Embedder, load_embedder, save_embedder
+from twofold.regression._embedder_files import (
+    Embedder,
+    check_embedding,
+    load_embedder,
+    save_embedder,
+)
 from twofold.regression._expected_target import SMOOTHING, PlannedRegression, possible_regression
-from twofold.regression._feature_files import as_table, load_features, save_features
+from twofold.regression._feature_files import (
+    DATA_ERRORS,
+    as_table,
+    load_features,
+    refuse_other_rows,
+    save_features,
+)
 from twofold.regression._feature_skip import with_feature_skip
 from twofold.regression._features import (
     Features,
@@ -41,10 +52,11 @@ from twofold.regression._network import (
 from twofold.regression._network_embedder import (
     NetworkEmbedder,
     OutputScale,
+    check_points,
     flip_some,
     predict_points,
 )
-from twofold.regression._networks import NETWORKS, NetworkName, build_network, mlp
+from twofold.regression._networks import NETWORKS, NetworkName, build_network, fill_form, mlp
 from twofold.regression._preparation import (
     network_kind,
     out_of_memory_sentence,
@@ -56,7 +68,7 @@ from twofold.regression._regression_task import RegressionTask
 from twofold.regression._regressor import RegressorEmbedder, append_rows, fit_regressor, take_rows
 from twofold.regression._ridge_map import RIDGE, RidgeBasis, RidgeMap, RidgeRegression, ridge_basis
 from twofold.regression._task import Task, validation_loss
-from twofold.regression._threads import threads_for
+from twofold.regression._threads import survives_fork, threads_for
 from twofold.regression._training import (
     Callback,
     Epoch,
@@ -66,6 +78,7 @@ from twofold.regression._training import (
 )
 
 __all__ = [
+    "DATA_ERRORS",
     "MILD",
     "NETWORKS",
     "RIDGE",
@@ -98,10 +111,13 @@ __all__ = [
     "as_numbers",
     "as_table",
     "build_network",
+    "check_embedding",
     "check_features",
+    "check_points",
     "checkpoint_path",
     "epoch_callback",
     "equal_rows",
+    "fill_form",
     "fit_embedder",
     "fit_projection",
     "fit_regressor",
@@ -127,12 +143,15 @@ __all__ = [
     "rebuild_network",
     "refresh_embedder",
     "refuse_flipped_vectors",
+    "refuse_not_finite",
+    "refuse_other_rows",
     "refuse_unknown_embedder",
     "resolve_network",
     "ridge_basis",
     "save_embedder",
     "save_features",
     "sound_features",
+    "survives_fork",
     "take_rows",
     "threads_for",
     "train_network",

@@ -21,6 +21,8 @@ from torch import Tensor, nn
 from twofold._core.files import check_place, new_file
 from twofold._core.reasons import reason_of
 from twofold._core.text_files import parse_json
+from twofold.regression._draws import Draws
+from twofold.regression._tensor_files import write_tensors
 
 LARGEST_SHARE = 0.05
 """Of the time of training that may go into writing."""
@@ -64,9 +66,9 @@ class Trainer:
     optimiser : Optimizer
         With one group of parameters, whose rate is a tensor.
     rng : Generator
-        Of the order of examples; torch's own generators are the rest of what is random.
-    device : str
-        "cpu", "cuda" or "cuda:N".
+        Of the order of examples.
+    draws : Draws
+        What else is random.
     n_steps : int
         Steps taken.
     """
@@ -74,7 +76,7 @@ class Trainer:
     network: nn.Module
     optimiser: torch.optim.Optimizer
     rng: np.random.Generator
-    device: str
+    draws: Draws
     n_steps: int = 0
 
     @property
@@ -83,10 +85,6 @@ class Trainer:
         rate = self.optimiser.param_groups[0]["lr"]
         assert isinstance(rate, Tensor)
         return rate
-
-
-class OtherTrainingError(ValueError):
-    """A file that is whole, but belongs to another training."""
 
 
 class Checkpoint:
@@ -116,30 +114,16 @@ class Checkpoint:
             return Progress()
         tensors, notes = _read(self.path)
         try:
-            return self._restored(trainer, tensors, notes)
-        except OtherTrainingError:
-            raise
+            is_same_loss = math.isclose(notes["first_loss"], self._first_loss, rel_tol=SAME_LOSS)
+            is_same = notes["identity"] == self._identity and is_same_loss
+            if is_same:
+                return _restore(trainer, tensors, notes)
         except _DAMAGE as error:
             raise _unreadable(self.path, error) from error
-
-    def _restored(
-        self, trainer: Trainer, tensors: dict[str, Tensor], notes: dict[str, Any]
-    ) -> Progress:
-        is_same_loss = math.isclose(notes["first_loss"], self._first_loss, rel_tol=SAME_LOSS)
-        if notes["identity"] != self._identity or not is_same_loss:
-            raise OtherTrainingError(
-                f"{self.path} holds another training (other data, settings or seed): name another "
-                "checkpoint, or remove it to begin anew."
-            )
-        trainer.network.load_state_dict(_part(tensors, "network."))
-        _restore_moments(trainer.optimiser, _part(tensors, "optimiser."))
-        trainer.n_steps = notes["n_steps"]
-        trainer.rng.bit_generator.state = notes["rng"]
-        torch.set_rng_state(tensors["random.cpu"])
-        if "random.cuda" in tensors:
-            torch.cuda.set_rng_state(tensors["random.cuda"], trainer.device)
-        best = _part(tensors, "best.")
-        return Progress(**notes["progress"], best_weights=best or None)
+        raise ValueError(
+            f"{self.path} holds another training (other data, settings or seed): name another "
+            "checkpoint, or remove it to begin anew."
+        )
 
     def keep(self, trainer: Trainer, progress: Progress) -> None:
         """Write where a trainer is, unless that was done a moment ago."""
@@ -167,16 +151,26 @@ class Checkpoint:
         }
 
 
+def _restore(trainer: Trainer, tensors: dict[str, Tensor], notes: dict[str, Any]) -> Progress:
+    """Bring a trainer to where it was; return how far that is."""
+    best = _part(tensors, "best.")
+    progress = Progress(**notes["progress"], best_weights=best or None)
+    trainer.network.load_state_dict(_part(tensors, "network."))
+    _restore_moments(trainer.optimiser, _part(tensors, "optimiser."))
+    trainer.n_steps = notes["n_steps"]
+    trainer.rng.bit_generator.state = notes["rng"]
+    trainer.draws.restore(_part(tensors, "random."))
+    return progress
+
+
 def _tensors(trainer: Trainer, progress: Progress) -> dict[str, Tensor]:
     tensors = {f"network.{name}": value for name, value in trainer.network.state_dict().items()}
     for number, moments in trainer.optimiser.state_dict()["state"].items():
         tensors |= {f"optimiser.{number}.{kind}": value for kind, value in moments.items()}
     if progress.best_weights is not None:
         tensors |= {f"best.{name}": value for name, value in progress.best_weights.items()}
-    tensors["random.cpu"] = torch.get_rng_state()
-    if torch.device(trainer.device).type == "cuda":
-        tensors["random.cuda"] = torch.cuda.get_rng_state(trainer.device)
-    return {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    tensors |= {f"random.{name}": state for name, state in trainer.draws.state().items()}
+    return tensors
 
 
 def _restore_moments(optimiser: torch.optim.Optimizer, moments: dict[str, Tensor]) -> None:
@@ -208,10 +202,8 @@ def _identity(training: Any, network: nn.Module) -> str:
 
 
 def _write(path: Path, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
-    from safetensors.torch import save_file
-
     with new_file(path) as beside:
-        save_file(tensors, beside, metadata={"training": json.dumps(notes, default=_as_list)})
+        write_tensors(beside, tensors, {"training": json.dumps(notes, default=_as_list)})
 
 
 def _as_list(value: Any) -> Any:
@@ -236,7 +228,7 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     return tensors, notes
 
 
-_DAMAGE = (KeyError, TypeError, ValueError, RuntimeError, AttributeError, OverflowError)
+_DAMAGE = (LookupError, TypeError, ValueError, RuntimeError, AttributeError, OverflowError)
 """What fields that are missing, of other types or of other shapes raise."""
 
 

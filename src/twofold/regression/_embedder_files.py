@@ -7,30 +7,37 @@ damage is found before anything is used.
 from __future__ import annotations
 
 import hashlib
-import json
 import zipfile
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from twofold.regression._network_embedder import NetworkEmbedder, OutputScale
 from twofold.regression._networks import NETWORKS
 from twofold.regression._preparation import network_kind, rebuild_network
 from twofold.regression._regressor import RegressorEmbedder
+from twofold.regression._tensor_files import check_other_tensors, read_tensors, write_tensors
 
 WEIGHTS, REGRESSOR = "weights.safetensors", "embedder.skops"
 Embedder = NetworkEmbedder | RegressorEmbedder
+SKOPS_ERRORS = (
+    zipfile.BadZipFile, zlib.error, ValueError, TypeError, LookupError, AttributeError, ImportError,
+    OSError, EOFError, RuntimeError, NotImplementedError,
+)  # fmt: skip
+"""What skops, and the classes it fills, say of a file that is not theirs."""
 
 
 def save_embedder(embedder: Embedder, folder: Path) -> dict[str, Any]:
     """Write an embedder into a folder; return its description, as JSON takes it."""
     if isinstance(embedder, NetworkEmbedder):
         file = folder / WEIGHTS
-        _save_weights(embedder.network, file)
+        write_tensors(file, embedder.network.state_dict())
         kind, name = str(network_kind(embedder.network)), embedder.name
         shape = list(embedder.input_shape)
     else:
@@ -82,6 +89,7 @@ def load_embedder(
         raise ValueError(f"{folder} is damaged: its embedder lacks {', '.join(sorted(missing))}.")
     if description["file"] not in (WEIGHTS, REGRESSOR):
         raise ValueError(f"{folder} is damaged: it names the file {description['file']!r}.")
+    check_other_tensors(folder, WEIGHTS)
     file = folder / description["file"]
     if not file.is_file():
         raise FileNotFoundError(f"{folder} has no {file.name}: the model is not whole.")
@@ -91,9 +99,16 @@ def load_embedder(
     if description["mean"] is not None:
         mean = np.asarray(description["mean"], dtype=np.float32)
         scale = OutputScale(mean, float(description["scale"]))
+    embedder: Embedder
     if file.name == REGRESSOR:
-        return RegressorEmbedder(_load_regressor(file, trusted), scale)
-    return _load_network(description, file, dim, architecture, device, scale)
+        embedder = RegressorEmbedder(_load_regressor(file, trusted), scale)
+    else:
+        embedder = _load_network(description, file, dim, architecture, device, scale)
+    if scale is not None and scale.mean.shape != (dim,):
+        raise ValueError(
+            f"{folder} is damaged: its mean has {scale.mean.size} of {dim} components."
+        )
+    return embedder
 
 
 def _load_network(
@@ -104,24 +119,46 @@ def _load_network(
     device: str,
     scale: OutputScale | None,
 ) -> NetworkEmbedder:
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     name, kind = description["network"], description["kind"]
     shape = tuple(description["input_shape"])
     if name is not None and name not in NETWORKS:
         raise ValueError(f"{file.parent} needs the network {name!r}, which is not known here.")
-    try:
-        state = load_file(file)
-    except SafetensorError as error:
-        raise ValueError(f"{file} cannot be read: {error}.") from error
+    state = read_tensors(file)
     if name is None and architecture is None and kind in ("network", "feature skip"):
         raise ValueError(
             f"{file.parent} was made with a network of your own, whose code is not in the folder: "
             "pass it, as load(folder, embedder=MyNetwork())."
         )
-    network = rebuild_network(kind, name or architecture, shape, dim, state)
+    try:
+        network = rebuild_network(kind, name or architecture, shape, dim, state)
+    except ValueError as error:
+        raise ValueError(f"{file} is damaged: {error}") from error
     return NetworkEmbedder(network.to(torch.device(device)).eval(), shape, device, name, scale)
+
+
+def check_embedding(
+    embed: Callable[[NDArray[np.float32]], NDArray[np.float32]],
+    embedder: Embedder,
+    n_components: int,
+    folder: Path,
+) -> None:
+    """Embed two items by a model that was opened, to see whether its parts fit together.
+
+    Only what networks and maps take is known; a regressor may take anything.
+    """
+    if not isinstance(embedder, NetworkEmbedder):
+        return
+    items = np.stack([np.zeros(embedder.input_shape), np.ones(embedder.input_shape)])
+    try:
+        shape = embed(items.astype(np.float32)).shape
+    except (RuntimeError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"{folder} is damaged: its parts do not fit together ({error})."
+        ) from error
+    if shape != (2, n_components):
+        raise ValueError(
+            f"{folder} is damaged: its points have {shape[1:]} components, not {n_components}."
+        )
 
 
 def _load_regressor(file: Path, trusted: Sequence[str]) -> Any:
@@ -129,27 +166,17 @@ def _load_regressor(file: Path, trusted: Sequence[str]) -> Any:
 
     try:
         unknown = set(io.get_untrusted_types(file=file)) - set(trusted)
-        if unknown:
-            raise ValueError(
-                f"{file} holds types that are not trusted by themselves: "
-                f"{', '.join(sorted(unknown))}. If they are yours, pass trusted=[...] with them."
-            )
-        return io.load(file, trusted=list(trusted))
-    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
+    except SKOPS_ERRORS as error:
         raise ValueError(f"{file} cannot be read: {error}.") from error
-
-
-def _save_weights(network: nn.Module, file: Path) -> None:
-    from safetensors.torch import save_file
-
-    weights = {
-        name: tensor.detach().cpu().contiguous().clone()
-        for name, tensor in network.state_dict().items()
-    }
-    file.touch()  # safetensors would make it for its owner alone
-    mode = file.stat().st_mode
-    save_file(weights, file)
-    file.chmod(mode)
+    if unknown:
+        raise ValueError(
+            f"{file} holds types that are not trusted by themselves: "
+            f"{', '.join(sorted(unknown))}. If they are yours, pass trusted=[...] with them."
+        )
+    try:
+        return io.load(file, trusted=list(trusted))
+    except SKOPS_ERRORS as error:
+        raise ValueError(f"{file} cannot be read: {error}.") from error
 
 
 def _digest(file: Path) -> str:

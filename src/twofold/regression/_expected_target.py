@@ -86,19 +86,27 @@ class LikelihoodTask:
         self._items = torch.from_numpy(items).to(self.index_device)
         self._which = torch.from_numpy(which).to(device)
 
-    def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
-        """Return the mean loss on some examples."""
+    def loss(
+        self, network: nn.Module, examples: Tensor, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """Return the mean loss on some examples; see `Task`."""
         assert isinstance(network, nn.Sequential)
         batch = self.features.rows(self._items[examples])
-        if self.flips and network.training:
-            batch = flip_some(batch)
+        if self.flips and generator is not None:
+            batch = flip_some(batch, generator)
         outputs = network[:-1](batch)
         which = self._which[examples.to(self._which.device, non_blocking=True)]
         # Half precision is for the network; small chances need all of it.
         with torch.autocast(outputs.device.type, enabled=False):
-            return self._loss_of(network, outputs.float(), which)
+            return self._loss_of(network, outputs.float(), which, generator)
 
-    def _loss_of(self, network: nn.Sequential, outputs: Tensor, which: Tensor) -> Tensor:
+    def _loss_of(
+        self,
+        network: nn.Sequential,
+        outputs: Tensor,
+        which: Tensor,
+        generator: torch.Generator | None,
+    ) -> Tensor:
         """Return the mean loss of outputs before the last layer, in full precision."""
         head = network[-1]
         assert isinstance(head, ExpectedTarget)

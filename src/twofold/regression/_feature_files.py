@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,8 @@ from torch.utils.data import Dataset
 from twofold._core.numpy_files import as_sparse, read_npy, read_npz
 
 DENSE, SPARSE = "features.npy", "features.npz"
+DATA_ERRORS = (OSError, EOFError, ValueError, TypeError, LookupError, BadZipFile, zlib.error)
+"""What NumPy, SciPy and our own types say of files that hold something else."""
 
 
 def save_features(X: Any, folder: Path) -> None:
@@ -29,6 +33,24 @@ def load_features(folder: Path) -> Any:
     if (folder / SPARSE).exists():
         return as_sparse(folder / SPARSE, read_npz(folder / SPARSE))
     return read_npy(folder / DENSE)
+
+
+def refuse_other_rows(
+    X: Any, n_features: int | None, n_items: int, targets: NDArray[np.float32]
+) -> None:
+    """Refuse features, statements and targets that are not of the same items."""
+    if n_features is not None and X.shape[1] != n_features:
+        raise ValueError(f"there are {X.shape[1]} features, not {n_features}")
+    if targets.ndim != 2 or targets.dtype != np.float32 or np.isinf(targets).any():
+        raise ValueError("targets are no finite numbers of an item each")
+    if not X.shape[0] == len(targets) == n_items:
+        raise ValueError(
+            f"there are {X.shape[0]} rows of features, {len(targets)} of targets, and statements "
+            f"about {n_items} items"
+        )
+    numbers = X.data if sparse.issparse(X) else X
+    if numbers.dtype.kind not in "biuf" or not np.isfinite(numbers).all():
+        raise ValueError("features are no finite numbers")
 
 
 def as_table(X: NDArray[Any], names: Sequence[str]) -> Any:

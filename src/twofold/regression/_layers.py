@@ -6,6 +6,7 @@ other regressor, whose inside nobody knows: the features and the output.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -97,9 +98,10 @@ def layer_batches(
         return
     features = open_features(X, embedder.device)
     every = torch.arange(features.n_items, device=features.index_device)
-    with torch.inference_mode():
-        for some in torch.split(every, bounded_batch(embedder.input_shape)):
-            yield _read_network(embedder, features.rows(some), names)
+    for some in torch.split(every, bounded_batch(embedder.input_shape)):
+        with torch.inference_mode():  # not over a yield: it would hold where the rows are used
+            read = _read_network(embedder, features.rows(some), names)
+        yield read
 
 
 def _regressor_batches(
@@ -162,11 +164,12 @@ def _vector_layers(embedder: Any, X: Any) -> tuple[list[str], list[str]]:
 def _watched(network: nn.Module, names: Sequence[str] | None = None) -> Iterator[Seen]:
     """Note the output of modules without children, all or some, by their name in the user's."""
     seen: Seen = []
-    handles = []
+    handles, here = [], threading.get_ident()
 
     def watch(name: str) -> Any:
         def note(module: nn.Module, _: Any, value: Any) -> None:
-            if isinstance(value, Tensor):
+            # The network may be at work in other threads, too.
+            if isinstance(value, Tensor) and threading.get_ident() == here:
                 seen.append((name, module, value))
 
         return note

@@ -74,6 +74,22 @@ class NetworkEmbedder:
         }
 
 
+def check_points(points: NDArray[np.float32], n_components: int) -> NDArray[np.float32]:
+    """Return an embedding, if it is finite and as wide as it is said to be."""
+    if points.shape[1] != n_components:
+        raise ValueError(
+            f"The embedder gives {points.shape[1]} components, not {n_components}: the model is "
+            "damaged."
+        )
+    wrong = np.flatnonzero(~np.isfinite(points).all(axis=1))
+    if wrong.size:
+        raise ValueError(
+            f"The points of {wrong.size} row(s) are not finite, first of row {wrong[0]}: look for "
+            "extreme values in X there, or in what the model was fitted to."
+        )
+    return points
+
+
 def bounded_batch(item_shape: tuple[int, ...]) -> int:
     """Return how many items may go through a network at once when nothing is learnt from them."""
     n_numbers = max(1, int(np.prod(item_shape)))
@@ -96,7 +112,8 @@ def predict_points(
     return torch.cat(parts).numpy()
 
 
-def flip_some(images: Tensor) -> Tensor:
+def flip_some(images: Tensor, generator: torch.Generator) -> Tensor:
     """Mirror each image left to right with chance one half."""
-    mirrored = torch.rand(len(images), 1, 1, 1, device=images.device) < 0.5
+    drawn = torch.rand(len(images), 1, 1, 1, device=images.device, generator=generator)
+    mirrored = drawn < 0.5
     return torch.where(mirrored, images.flip(-1), images)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -10,11 +11,14 @@ import torch
 from torch import nn
 
 from twofold._core.checks import check_choice
+from twofold.regression._draws import Dropout
 
 NetworkName = Literal["mlp", "mnist", "cifar10", "pubfig83", "nuswide"]
 NETWORKS: tuple[NetworkName, ...] = get_args(NetworkName)
 HIDDEN = (512, 512)
 DROPOUT = 0.5
+META = "meta"
+"""A device without memory, where layers have a form and draw no weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,12 @@ PAPER_NETWORKS = {
 
 
 def build_network(
-    name: str, input_shape: Sequence[int], dim: int, dropout: float = DROPOUT
+    name: str,
+    input_shape: Sequence[int],
+    dim: int,
+    dropout: float = DROPOUT,
+    *,
+    generator: torch.Generator | None = None,
 ) -> nn.Module:
     """Return a fresh network by name: the default "mlp", or the paper's for one of its data sets.
 
@@ -72,10 +81,35 @@ def build_network(
         Number of outputs.
     dropout : float
         Of "mlp"; the paper's networks have their own, one half.
+    generator : torch.Generator, optional
+        Draws the weights; without one the network is a form to be filled, on the device "meta".
     """
     check_choice("name", name, NETWORKS)
     if name == "mlp":
-        return mlp(input_shape, dim, dropout=dropout)
+        form = mlp(input_shape, dim, dropout=dropout, device=META)
+    else:
+        form = _paper(name, input_shape, dim)
+    if generator is None:
+        return form
+    return fill_form(form, generator, _start_torch if name == "mlp" else _start_glorot)
+
+
+def fill_form(
+    form: nn.Module,
+    generator: torch.Generator,
+    start: Callable[[nn.Linear | nn.Conv2d, torch.Generator], None] | None = None,
+) -> nn.Module:
+    """Draw the weights of all linear layers and convolutions of a form, by default as torch does.
+
+    Elsewhere than on "meta" they would draw first weights from torch's global generator.
+    """
+    for layer in form.modules():
+        if isinstance(layer, nn.Linear | nn.Conv2d):
+            (start or _start_torch)(layer.to_empty(device="cpu"), generator)
+    return form
+
+
+def _paper(name: str, input_shape: Sequence[int], dim: int) -> nn.Sequential:
     paper = PAPER_NETWORKS[name]
     if paper.stages:
         _refuse_non_images(name, input_shape)
@@ -83,12 +117,10 @@ def build_network(
     n_flat = _n_outputs(name, network, input_shape)
     for number, size in enumerate(paper.hidden):
         if number or paper.stages:
-            network.append(nn.Dropout(DROPOUT))
-        network.extend([nn.Linear(n_flat, size), nn.ReLU()])
+            network.append(Dropout(DROPOUT))
+        network.extend([nn.Linear(n_flat, size, device=META), nn.ReLU()])
         n_flat = size
-    network.append(nn.Linear(n_flat, dim))
-    network.apply(_start_glorot)
-    return network
+    return network.append(nn.Linear(n_flat, dim, device=META))
 
 
 def mlp(
@@ -96,14 +128,15 @@ def mlp(
     dim: int,
     hidden: Sequence[int] = HIDDEN,
     dropout: float = DROPOUT,
+    device: str = "cpu",
 ) -> nn.Sequential:
     """Return a dense network: linear, ReLU and dropout a hidden layer, then a linear output."""
     network = nn.Sequential(nn.Flatten())
     n_inputs = torch.Size(input_shape).numel()
     for size in hidden:
-        network.extend([nn.Linear(n_inputs, size), nn.ReLU(), nn.Dropout(dropout)])
+        network.extend([nn.Linear(n_inputs, size, device=device), nn.ReLU(), Dropout(dropout)])
         n_inputs = size
-    return network.append(nn.Linear(n_inputs, dim))
+    return network.append(nn.Linear(n_inputs, dim, device=device))
 
 
 def _convolutions(stages: Sequence[Stage], n_channels: int) -> list[nn.Module]:
@@ -111,7 +144,7 @@ def _convolutions(stages: Sequence[Stage], n_channels: int) -> list[nn.Module]:
     for stage in stages:
         for size in stage.channels:
             layers += [
-                nn.Conv2d(n_channels, size, stage.kernel, padding=stage.padding),
+                nn.Conv2d(n_channels, size, stage.kernel, padding=stage.padding, device=META),
                 nn.ReLU(),
             ]
             n_channels = size
@@ -132,15 +165,22 @@ def _n_outputs(name: str, layers: nn.Module, input_shape: Sequence[int]) -> int:
     """Count the outputs of `layers` for one item, on a trial of zeros."""
     try:
         with torch.no_grad():
-            return int(layers(torch.zeros(1, *input_shape)).shape[1])
+            return int(layers(torch.zeros(1, *input_shape, device=META)).shape[1])
     except RuntimeError:
         raise ValueError(
             f"Images of shape {tuple(input_shape)} are too small for the network {name!r}."
         ) from None
 
 
-def _start_glorot(module: nn.Module) -> None:
-    if isinstance(module, nn.Linear | nn.Conv2d):
-        nn.init.xavier_uniform_(module.weight)
-        if module.bias is not None:
-            nn.init.zeros_(module.bias)
+def _start_torch(layer: nn.Linear | nn.Conv2d, generator: torch.Generator) -> None:
+    """Draw weights and biases as torch does: uniform, within ± 1 / √(inputs of an output)."""
+    bound = 1 / math.sqrt(layer.weight[0].numel())
+    with torch.no_grad():
+        for weights in layer.parameters():
+            weights.uniform_(-bound, bound, generator=generator)
+
+
+def _start_glorot(layer: nn.Linear | nn.Conv2d, generator: torch.Generator) -> None:
+    nn.init.xavier_uniform_(layer.weight, generator=generator)
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from twofold.regression._draws import torch_generator
 from twofold.regression._expected_target import ExpectedTarget
 from twofold.regression._feature_skip import FeatureSkip
 from twofold.regression._features import Features, spread_evenly
@@ -25,7 +26,6 @@ from twofold.regression._scaling import (
     standardised_scaling,
 )
 from twofold.regression._target_direction import TargetDirection
-from twofold.regression._training import torch_seed
 
 SCALING_NUMBERS = 2**25
 """Numbers that a scaling is estimated on, of items spread evenly over all."""
@@ -51,8 +51,8 @@ def prepare_network(
         is_bytes = features.rows(spread_evenly(features, 1)).dtype == torch.uint8
         scaling = pixel_scaling() if is_bytes else identity_scaling()
     else:
-        with torch_seed(rng, "cpu"):
-            body = build_network(architecture, input_shape, dim, dropout)
+        generator = torch_generator(rng, "cpu")
+        body = build_network(architecture, input_shape, dim, dropout, generator=generator)
         n_items = max(2, SCALING_NUMBERS // max(1, math.prod(input_shape)))
         sample = features.rows(spread_evenly(features, n_items))
         _refuse_not_finite(sample)
@@ -101,11 +101,17 @@ def rebuild_network(
     state : mapping of str to Tensor
         As `state_dict` gave it.
     """
+    is_by_name = not isinstance(architecture, nn.Module)
     try:
         network = _build(kind, architecture, input_shape, dim, state)
-        network.load_state_dict(state)
-    except (RuntimeError, KeyError) as error:
-        raise ValueError(f"The weights are not those of this {kind}: {error}") from error
+        # A network by name is a form without memory, which takes the tensors themselves.
+        network.load_state_dict(state, assign=is_by_name)
+    except (RuntimeError, ValueError, LookupError, TypeError, AttributeError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"The weights are not those of this {kind}: {reason}") from error
+    for name, tensor in state.items():
+        if tensor.is_floating_point() and tensor.dtype != torch.float32 and is_by_name:
+            raise ValueError(f"The weights {name} are {tensor.dtype}, not float32.")
     return network
 
 

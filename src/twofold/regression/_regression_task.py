@@ -49,11 +49,13 @@ class RegressionTask:
         self._targets = torch.as_tensor(targets, device=device)
         self._which = None if which is None else torch.from_numpy(which).to(device)
 
-    def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
-        """Return the mean loss on some examples."""
+    def loss(
+        self, network: nn.Module, examples: Tensor, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """Return the mean loss on some examples; see `Task`."""
         batch = self.features.rows(self._items[examples])
-        if self.flips and network.training:
-            batch = flip_some(batch)
+        if self.flips and generator is not None:
+            batch = flip_some(batch, generator)
         rows = examples.to(self._targets.device, non_blocking=True)
         if self._which is not None:
             rows = self._which[rows]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from twofold.regression._draws import Draws
 from twofold.regression._task import Task
 
 N_EAGER = 3
@@ -23,12 +24,20 @@ class EagerStep:
     ----------
     total : Tensor, scalar on the device
         The sum of the losses of all examples since it was last set to zero.
+    draws : Draws
+        What is random in it.
     """
 
     def __init__(
-        self, network: nn.Module, task: Task, optimiser: torch.optim.Optimizer, device: str
+        self,
+        network: nn.Module,
+        task: Task,
+        optimiser: torch.optim.Optimizer,
+        draws: Draws,
+        device: str,
     ) -> None:
         self.total = torch.zeros((), device=device)
+        self.draws = draws
         self._network = network
         self._task = task
         self._optimiser = optimiser
@@ -37,9 +46,10 @@ class EagerStep:
     def __call__(self, examples: Tensor) -> None:
         """Move the weights by what some examples say."""
         self._optimiser.zero_grad(set_to_none=True)
-        with torch.autocast(self._kind, dtype=torch.bfloat16, enabled=self._kind == "cuda"):
-            loss = self._task.loss(self._network, examples)
-        loss.backward()  # type: ignore[no-untyped-call]
+        with self.draws.lent():
+            with torch.autocast(self._kind, dtype=torch.bfloat16, enabled=self._kind == "cuda"):
+                loss = self._task.loss(self._network, examples, self.draws.generator)
+            loss.backward()  # type: ignore[no-untyped-call]
         self._optimiser.step()
         self.total += loss.detach() * len(examples)
 
@@ -70,6 +80,8 @@ class RecordedStep:
     def _record(self) -> torch.cuda.CUDAGraph:
         """Record a step without taking it."""
         graph = torch.cuda.CUDAGraph()
+        # So that every replay draws anew, and goes on where the last one ended.
+        graph.register_generator_state(self._eager.draws.generator)
         # Threads of other work on the device must not spoil the recording.
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             self._eager(self._examples)
@@ -80,12 +92,13 @@ def training_step(
     network: nn.Module,
     task: Task,
     optimiser: torch.optim.Optimizer,
+    draws: Draws,
     batch_size: int,
     device: str,
     may_record: bool,
 ) -> EagerStep | RecordedStep:
     """Return what takes a step: recorded on a GPU that holds all the features, if it may be."""
-    eager = EagerStep(network, task, optimiser, device)
+    eager = EagerStep(network, task, optimiser, draws, device)
     if may_record and task.index_device.type == "cuda" and task.is_recordable:
         return RecordedStep(eager, batch_size, device)
     return eager

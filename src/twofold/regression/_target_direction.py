@@ -84,15 +84,21 @@ class DirectionTask(LikelihoodTask):
         n_fixed = min(N_RIVALS, len(targets))
         self._fixed = torch.arange(n_fixed, device=targets.device) * len(targets) // n_fixed
 
-    def _loss_of(self, network: nn.Sequential, outputs: Tensor, which: Tensor) -> Tensor:
+    def _loss_of(
+        self,
+        network: nn.Sequential,
+        outputs: Tensor,
+        which: Tensor,
+        generator: torch.Generator | None,
+    ) -> Tensor:
         n_targets, dim = self._targets.shape
         scaled = outputs / math.sqrt(dim)
         if n_targets <= N_RIVALS:
             log_odds = scaled @ self._targets.T
             return functional.cross_entropy(log_odds, which, label_smoothing=SMOOTHING)
         drawn = self._fixed
-        if network.training:
-            drawn = torch.randint(n_targets, (N_RIVALS,), device=which.device)
+        if generator is not None:
+            drawn = torch.randint(n_targets, (N_RIVALS,), device=which.device, generator=generator)
         rivals = torch.cat([which[:MOST_OF_BATCH], drawn])
         is_own = rivals == which[:, None]  # an item's own target is no rival of it
         own = (scaled * self._targets[which]).sum(dim=1, keepdim=True)

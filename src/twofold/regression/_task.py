@@ -24,8 +24,14 @@ class Task(Protocol):
     def is_recordable(self) -> bool:
         """Whether its loss is the same kernels every time, without waiting for the device."""
 
-    def loss(self, network: nn.Module, examples: Tensor) -> Tensor:
-        """Return the mean loss of `network` on some examples."""
+    def loss(
+        self, network: nn.Module, examples: Tensor, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """Return the mean loss of `network` on some examples.
+
+        With a generator, on the device that trains, it is a loss to learn from: what is drawn for
+        it, as which images are mirrored, is drawn by that. Without one nothing is random.
+        """
 
 
 def validation_loss(task: Task | None, batch_size: int) -> Callable[[nn.Module], float] | None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,13 +19,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from twofold._core.shared_setting import SharedSetting
 from twofold.regression._checkpoint import Checkpoint, Progress, Trainer
+from twofold.regression._draws import Draws, drawing_from
 from twofold.regression._networks import DROPOUT
 from twofold.regression._steps import EagerStep, RecordedStep, training_step
 from twofold.regression._task import Task
 from twofold.regression._threads import step_flops, threads_for
-
-LARGEST_SEED = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,20 +164,23 @@ def train_network(
         A file that the training is kept in until it is done. If it is there, the training goes on
         from it, on a CPU with the same bytes as one that was never interrupted.
     """
-    trainer = Trainer(network, _optimiser(network, config), rng, config.device)
+    is_own = config.name is None
+    draws = Draws(rng, config.device, lends=is_own)
+    trainer = Trainer(network, _optimiser(network, config), rng, draws)
     step = training_step(
         network,
         task,
         trainer.optimiser,
+        draws,
         config.batch_size,
         config.device,
-        may_record=config.name is not None,  # a user's own may decide as it goes
+        may_record=not is_own,  # which may decide as it goes
     )
     rates = _learning_rates(task.n_examples, config)
     with (
-        torch_seed(rng, config.device),
+        drawing_from(network, draws.generator),
         threads_for(step_flops(network, task, config.batch_size)),
-        _fastest_convolutions(),
+        _fastest_convolutions,
     ):
         kept = _open_checkpoint(checkpoint, network, task, config)
         done = Progress() if kept is None else kept.restore(trainer)
@@ -296,22 +298,11 @@ def _refuse_nan(loss: float, epoch: int) -> None:
         )
 
 
-@contextmanager
-def _fastest_convolutions() -> Iterator[None]:
+def _try_convolutions() -> Callable[[], object]:
     """Have cuDNN try its convolutions once for each shape, and take the fastest."""
     before = torch.backends.cudnn.benchmark
     torch.backends.cudnn.benchmark = True
-    try:
-        yield
-    finally:
-        torch.backends.cudnn.benchmark = before
+    return lambda: setattr(torch.backends.cudnn, "benchmark", before)
 
 
-@contextmanager
-def torch_seed(rng: np.random.Generator, device: str) -> Iterator[None]:
-    """Give torch's global generators a seed of ours inside, and their own state back after."""
-    place = torch.device(device)
-    devices = [] if place.type == "cpu" else [place]
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(int(rng.integers(LARGEST_SEED)))
-        yield
+_fastest_convolutions = SharedSetting(_try_convolutions)

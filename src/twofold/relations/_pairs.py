@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,7 @@ from twofold._core.checks import (
 )
 from twofold._core.frozen import freeze
 from twofold._core.random import RandomState, as_generator
-from twofold._core.warnings import RelationWarning
+from twofold._core.warnings import RelationWarning, unsaid
 from twofold.relations._holding_out import n_held_out
 from twofold.relations._pair_checks import (
     own_grades,
@@ -206,8 +205,7 @@ class PairRelation:
         half = weight.sum() / 2
         weight *= self.similar * (half / alike) + (1 - self.similar) * (half / unalike)
         weight *= min(1.0, LARGEST_WEIGHT / weight.max())
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RelationWarning)
+        with unsaid(RelationWarning):
             return PairRelation(
                 self.left, self.right, self.similar, self.n_items, weight.astype(np.float32)
             )
@@ -255,9 +253,8 @@ class PairRelation:
         left, right = self.left[rows], self.right[rows]
         if new_number is not None:
             left, right = new_number[left], new_number[right]
-        with warnings.catch_warnings():
+        with unsaid(RelationWarning):
             # Its contradictions were said when this relation was made.
-            warnings.simplefilter("ignore", RelationWarning)
             return PairRelation(
                 freeze(left),
                 freeze(right),

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from twofold._core.threads import Workers
 from twofold._core.warnings import warn_user
 from twofold.relations import PairRelation
 from twofold.targets._engine import AdamStep, Engine, Objective
 from twofold.targets._engine_cpu import CpuEngine
 from twofold.targets._losses import DotLoss, TripletLoss
 from twofold.targets._solution import TargetSolution
-from twofold.targets._threads import fitting_threads
+from twofold.targets._threads import sweeping_threads
 from twofold.targets._warm_start import random_points, warm_start
 
 Callback = Callable[[int, float], bool | None]
@@ -64,8 +65,12 @@ def minimise(
     began: float,
 ) -> TargetSolution:
     """Solve for targets by Adam; see `solve_targets`."""
-    with fitting_threads(objective, dim):
-        engine = _placed_engine(objective, dim, init, device, rng)
+    with sweeping_threads(objective, dim, device) as workers:
+
+        def make_engine(start: NDArray[np.float32]) -> Engine:
+            return _engine_on(device, objective, start, workers)
+
+        engine = _placed_engine(make_engine, objective, dim, init, rng)
         history, converged = _descend(engine, objective, budget)
     return TargetSolution(
         table=engine.points(),
@@ -77,14 +82,15 @@ def minimise(
         seconds=time.perf_counter() - began,
         method="adam",
         device=device,
+        n_threads=workers.n_threads,
     )
 
 
 def _placed_engine(
+    make_engine: Callable[[NDArray[np.float32]], Engine],
     objective: Objective,
     dim: int,
     init: NDArray[np.float32] | Literal["random"] | None,
-    device: str,
     rng: np.random.Generator,
 ) -> Engine:
     """Return an engine whose points are Adam's first."""
@@ -92,14 +98,14 @@ def _placed_engine(
     points = random_points(relation.n_items, dim, rng)
     given = objective.prior if init is None else init
     if given is not None and not isinstance(given, str):
-        return _engine_on(device, objective, _moved_apart(given, points, objective))
+        return make_engine(_moved_apart(given, points, objective))
     if init is None and isinstance(relation, PairRelation):
         assert not isinstance(objective.loss, TripletLoss)
-        engine = _engine_on(device, objective, points)
+        engine = make_engine(points)
         warm_start(engine, relation, objective.loss, points, rng)
     else:
         size = RANDOM_DOT_SIZE if isinstance(objective.loss, DotLoss) else 1.0
-        engine = _engine_on(device, objective, points * np.float32(size * objective.loss.length))
+        engine = make_engine(points * np.float32(size * objective.loss.length))
     engine.zero_unlinked()
     return engine
 
@@ -180,9 +186,11 @@ def _has_settled(history: list[float], least_fall: float) -> bool:
     return history[-1 - SETTLING_EPOCHS] - history[-1] <= least_fall
 
 
-def _engine_on(device: str, objective: Objective, start: NDArray[np.float32]) -> Engine:
+def _engine_on(
+    device: str, objective: Objective, start: NDArray[np.float32], workers: Workers
+) -> Engine:
     if device == "cpu":
-        return CpuEngine(objective, start)
+        return CpuEngine(objective, start, workers)
     # Imported where it is used: torch takes a second to load.
     from twofold.targets._engine_torch import TorchEngine
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -15,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from twofold._core.checks import check_callable, check_choice, check_count
 from twofold._core.random import RandomState, as_generator
+from twofold._core.warnings import unsaid
 from twofold.evaluation import Metric, pair_similarity
 from twofold.relations import Fold, PairRelation, split_folds
 from twofold.targets._solve import Loss, solve_targets
@@ -54,9 +54,8 @@ class HeldOutScorer:
         self, kept: PairRelation, held_out: PairRelation, rng: np.random.Generator
     ) -> HeldOutScores:
         """Solve targets from the statements kept, and compare those of the statements held out."""
-        with warnings.catch_warnings():
+        with unsaid(ConvergenceWarning):
             # A loss that still falls a little is no matter here, and the user cannot change it.
-            warnings.simplefilter("ignore", ConvergenceWarning)
             # On the CPU, which takes less time than torch to load.
             solution = solve_targets(
                 kept, self.n_components, loss=self.loss, device="cpu", random_state=rng

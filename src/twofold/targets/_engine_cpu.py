@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold._core.threads import Workers
 from twofold.relations import TripletRelation
 from twofold.targets import _sweeps
 from twofold.targets._engine import AdamStep, Objective
@@ -14,19 +16,28 @@ from twofold.targets._links import link_pairs, link_triplets
 from twofold.targets._losses import ContrastiveLoss, TripletLoss
 
 CACHE_LINE_BYTES = 64
+PARTS_A_THREAD = 4
+"""More than one, so that a thread that was held up is helped out by others."""
 
 
 class CpuEngine:
-    """See `Engine`."""
+    """See `Engine`; sweeps are shared out to `workers`, which changes no bit."""
 
-    def __init__(self, objective: Objective, start: NDArray[np.float32]) -> None:
+    def __init__(
+        self,
+        objective: Objective,
+        start: NDArray[np.float32],
+        workers: Workers | None = None,
+    ) -> None:
         relation = objective.relation
+        self._workers = workers or Workers()
         self._n_items = relation.n_items
         self._links = (
             link_triplets(relation)
             if isinstance(relation, TripletRelation)
-            else link_pairs(relation)
+            else link_pairs(relation, self._workers)
         )
+        self._parts = _even_parts(self._links.starts, self._workers.n_threads)
         self._kernel, self._margin = _kernel_and_margin(objective)
         self._statement_scale = np.float32(self._n_items / objective.total_weight)
         self._points = _aligned(start.shape)
@@ -44,10 +55,8 @@ class CpuEngine:
         """Replace each point by the signed mean of its partners, `n_passes` times."""
         self._before[:] = 0
         for _ in range(n_passes):
-            _sweeps.sweep_signed(
-                self._links.starts,
-                self._links.links,
-                self._links.weights,
+            self._share_out(
+                _sweeps.sweep_signed,
                 np.float32(momentum),
                 self._points,
                 self._before,
@@ -67,10 +76,8 @@ class CpuEngine:
     def sweep(self, step: AdamStep) -> float:
         """Return the objective at the present points, and work out the points after them."""
         adam = (step.rate, step.keep_first, step.keep_second, *step.corrections)
-        self._kernel(
-            self._links.starts,
-            self._links.links,
-            self._links.weights,
+        self._share_out(
+            self._kernel,
             self._statement_scale,
             self._margin,
             self._points,
@@ -83,6 +90,13 @@ class CpuEngine:
             self._row_loss,
         )
         return float(self._row_loss.sum(dtype=np.float64)) / self._n_items
+
+    def _share_out(self, kernel: Any, *given: Any) -> None:
+        links = self._links
+        self._workers.run(
+            kernel,
+            ((*part, links.starts, links.links, links.weights, *given) for part in self._parts),
+        )
 
     def advance(self) -> None:
         """Go on to the points that the last sweep worked out."""
@@ -104,6 +118,14 @@ class CpuEngine:
     def rows(self, items: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the present points of some items, shape (len(items), dim)."""
         return self._points[items]
+
+
+def _even_parts(starts: NDArray[np.int64], n_threads: int) -> list[tuple[int, int]]:
+    """Part the items into runs of about equal work: an item costs a link more than it has."""
+    n_parts = 1 if n_threads == 1 else PARTS_A_THREAD * n_threads
+    work = starts + np.arange(starts.size)
+    bounds = np.searchsorted(work, np.linspace(0, work[-1], n_parts + 1))
+    return [(int(begin), int(end)) for begin, end in pairwise(bounds) if begin < end]
 
 
 def _aligned(shape: tuple[int, ...]) -> NDArray[np.float32]:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from twofold._core.frozen import freeze
+from twofold._core.threads import Workers
 from twofold.relations import PairRelation, TripletRelation
 
 PAIR_LINK = np.dtype([("neighbour", np.int32), ("similar", np.float32)])
@@ -42,14 +43,22 @@ class Links:
     weights: NDArray[np.float32]
 
 
-def link_pairs(relation: PairRelation) -> Links:
-    """List the pairs of each item, in O(n_items + n_pairs)."""
+def link_pairs(relation: PairRelation, workers: Workers | None = None) -> Links:
+    """List the pairs of each item, in O(n_items + n_pairs); each part of them by one thread."""
+    workers = workers or Workers()
     # Read-only as a relation's own weights are, since Numba compiles for either.
     weight = freeze(np.empty(0, np.float32)) if relation.weight is None else relation.weight
     links = np.empty(2 * relation.n_pairs, dtype=PAIR_LINK)
     weights = np.empty(links.size if weight.size else 0, dtype=np.float32)
     starts = np.zeros(relation.n_items + 1, dtype=np.int64)
-    _place_pairs(relation.left, relation.right, relation.similar, weight, starts, links, weights)
+    free = np.zeros((N_PARTS, relation.n_items), dtype=np.int64)
+    left, right, similar = relation.left, relation.right, relation.similar
+    workers.run(_count_part, ((part, left, right, free) for part in range(N_PARTS)))
+    _start_parts(starts, free)
+    workers.run(
+        _place_part,
+        ((part, left, right, similar, weight, free, links, weights) for part in range(N_PARTS)),
+    )
     return Links(starts, links, weights)
 
 
@@ -61,41 +70,49 @@ def link_triplets(relation: TripletRelation) -> Links:
     return Links(starts, links, np.empty(0, dtype=np.float32))
 
 
-@njit(cache=True, parallel=True)
-def _place_pairs(
-    left: Any,
-    right: Any,
-    similar: Any,
-    weight: Any,
-    starts: Any,
-    links: Any,
-    weights: Any,
-) -> None:
-    """Count each item's links, then place them; each part of the pairs by one thread."""
-    n_items = starts.size - 1
+@njit(cache=True, nogil=True)
+def _count_part(part: Any, left: Any, right: Any, free: Any) -> None:
+    """Count the links of each item in one part of the pairs."""
     size = (left.size + N_PARTS - 1) // N_PARTS
-    free = np.zeros((N_PARTS, n_items), np.int64)
-    for part in prange(N_PARTS):
-        for e in range(part * size, min(left.size, (part + 1) * size)):
-            free[part, left[e]] += 1
-            free[part, right[e]] += 1
+    for e in range(part * size, min(left.size, (part + 1) * size)):
+        free[part, left[e]] += 1
+        free[part, right[e]] += 1
+
+
+@njit(cache=True)
+def _start_parts(starts: Any, free: Any) -> None:
+    """Turn counts into the places where each item's, and each part's, links start."""
     total = 0
-    for i in range(n_items):
+    for i in range(starts.size - 1):
         starts[i] = total
         for part in range(N_PARTS):
             count = free[part, i]
             free[part, i] = total
             total += count
-    starts[n_items] = total
-    for part in prange(N_PARTS):
-        for e in range(part * size, min(left.size, (part + 1) * size)):
-            for item, other in ((left[e], right[e]), (right[e], left[e])):
-                place = free[part, item]
-                free[part, item] = place + 1
-                links[place].neighbour = other
-                links[place].similar = similar[e]
-                if weights.size:
-                    weights[place] = weight[e]
+    starts[-1] = total
+
+
+@njit(cache=True, nogil=True)
+def _place_part(
+    part: Any,
+    left: Any,
+    right: Any,
+    similar: Any,
+    weight: Any,
+    free: Any,
+    links: Any,
+    weights: Any,
+) -> None:
+    """Write the links of one part of the pairs to their places."""
+    size = (left.size + N_PARTS - 1) // N_PARTS
+    for e in range(part * size, min(left.size, (part + 1) * size)):
+        for item, other in ((left[e], right[e]), (right[e], left[e])):
+            place = free[part, item]
+            free[part, item] = place + 1
+            links[place].neighbour = other
+            links[place].similar = similar[e]
+            if weights.size:
+                weights[place] = weight[e]
 
 
 @njit(cache=True)

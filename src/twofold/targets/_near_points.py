@@ -6,13 +6,13 @@ stays near where the map puts its item, and moves as far as its statements ask.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from twofold._core.warnings import unsaid
 from twofold.evaluation import pair_similarity
 from twofold.relations import Statements, TripletRelation
 from twofold.targets._solve import Loss, solve_targets
@@ -51,9 +51,8 @@ class TargetSolver:
             # A fixed margin would be met by points that merely spread.
             far = _distances(points, statements.anchor, statements.negative)
             margin *= _median(far**2)
-        with warnings.catch_warnings():
+        with unsaid(ConvergenceWarning):
             # A round need not converge: the next one goes on.
-            warnings.simplefilter("ignore", ConvergenceWarning)
             return solve_targets(
                 statements,
                 points.shape[1],

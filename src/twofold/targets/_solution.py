@@ -85,6 +85,9 @@ class TargetSolution:
         How it was found.
     device : str
         Where it was found.
+    n_threads : int
+        Python threads that called compiled code side by side (see `twofold._core.threads`); they
+        change no bit.
     """
 
     table: NDArray[np.float32]
@@ -96,6 +99,7 @@ class TargetSolution:
     seconds: float
     method: Literal["adam", "exact", "nystrom", "spread"]
     device: str
+    n_threads: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "table", frozen_copy(self.table))

@@ -1,4 +1,4 @@
-"""One pass over all statements on the CPU, in Numba.
+"""One pass over the statements of items `begin` to `end` on the CPU, in Numba.
 
 A sweep goes item by item: it gathers the gradient of one row from the item's links, takes the
 row's Adam step, and writes the row of a second table, so that no two threads write one row, all
@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from twofold.targets._prefetch import prefetch_row
 
@@ -27,7 +27,7 @@ EPSILON = np.float32(1e-8)
 
 # Inlined by Numba, since LLVM does not vectorise the steps of a called function here: a sweep
 # then takes 1.3 times as long.
-@njit(cache=True, fastmath=True, inline="always")
+@njit(cache=True, fastmath=True, inline="always", error_model="numpy")
 def _finish_row(
     i: Any,
     points: Any,
@@ -60,7 +60,7 @@ def _finish_row(
     return HALF * prior_weight * strain
 
 
-@njit(cache=True, fastmath=True, inline="always")
+@njit(cache=True, fastmath=True, inline="always", error_model="numpy")
 def _two_links(a: Any, end: Any, links: Any, weights: Any, points: Any) -> Any:
     """Return links a and a + 1 below `end`: partners, grades and weights of both.
 
@@ -75,8 +75,10 @@ def _two_links(a: Any, end: Any, links: Any, weights: Any, points: Any) -> Any:
     return links[a].neighbour, links[b].neighbour, links[a].similar, links[b].similar, wa, wb
 
 
-@njit(cache=True, fastmath=True, parallel=True)
+@njit(cache=True, fastmath=True, nogil=True, error_model="numpy")
 def sweep_contrastive(
+    begin: Any,
+    end: Any,
     starts: Any,
     links: Any,
     weights: Any,
@@ -92,8 +94,8 @@ def sweep_contrastive(
     row_loss: Any,
 ) -> None:
     """Take one step on y ‖a − b‖² + (1 − y) max(0, m − ‖a − b‖)²; see `Engine.sweep`."""
-    n_items, dim = points.shape
-    for i in prange(n_items):
+    dim = points.shape[1]
+    for i in range(begin, end):
         for k in range(dim):
             following[i, k] = ZERO
         loss = ZERO
@@ -119,8 +121,10 @@ def sweep_contrastive(
         )
 
 
-@njit(cache=True, fastmath=True, parallel=True)
+@njit(cache=True, fastmath=True, nogil=True, error_model="numpy")
 def sweep_dot(
+    begin: Any,
+    end: Any,
     starts: Any,
     links: Any,
     weights: Any,
@@ -136,8 +140,8 @@ def sweep_dot(
     row_loss: Any,
 ) -> None:
     """Take one step on ½ (y − a·b)²; see `Engine.sweep`."""
-    n_items, dim = points.shape
-    for i in prange(n_items):
+    dim = points.shape[1]
+    for i in range(begin, end):
         for k in range(dim):
             following[i, k] = ZERO
         loss = ZERO
@@ -157,8 +161,10 @@ def sweep_dot(
         )
 
 
-@njit(cache=True, fastmath=True, parallel=True)
+@njit(cache=True, fastmath=True, nogil=True, error_model="numpy")
 def sweep_triplet(
+    begin: Any,
+    end: Any,
     starts: Any,
     links: Any,
     weights: Any,
@@ -174,9 +180,9 @@ def sweep_triplet(
     row_loss: Any,
 ) -> None:
     """Take one step on max(0, m + ‖a − p‖² − ‖a − n‖²); see `Engine.sweep`."""
-    n_items, dim = points.shape
+    dim = points.shape[1]
     third = ONE / np.float32(3)
-    for i in prange(n_items):
+    for i in range(begin, end):
         for k in range(dim):
             following[i, k] = ZERO
         loss = ZERO
@@ -201,17 +207,25 @@ def sweep_triplet(
         )
 
 
-@njit(cache=True, fastmath=True, parallel=True)
+@njit(cache=True, fastmath=True, nogil=True, error_model="numpy")
 def sweep_signed(
-    starts: Any, links: Any, weights: Any, momentum: Any, points: Any, before: Any, following: Any
+    begin: Any,
+    end: Any,
+    starts: Any,
+    links: Any,
+    weights: Any,
+    momentum: Any,
+    points: Any,
+    before: Any,
+    following: Any,
 ) -> None:
     """Replace each point by the signed mean of its partners: alike pulls, not alike pushes.
 
     following = D⁻¹ S points − momentum · before, with S = w (2y − 1) over the pairs and D its rows'
     absolute sums; zero for an item in no pair.
     """
-    n_items, dim = points.shape
-    for i in prange(n_items):
+    dim = points.shape[1]
+    for i in range(begin, end):
         for k in range(dim):
             following[i, k] = ZERO
         strength = ZERO

@@ -1,0 +1,205 @@
+"""Model folders from strangers: a table of what may be wrong with one, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hostile_models import (
+    DELETED,
+    PAIRS,
+    X,
+    Y,
+    change_card,
+    change_tensor,
+    copied,
+    fuzz_load,
+    models,
+    sign,
+    small_learner,
+)
+
+from twofold import Network, load
+
+WEIGHTS = "weights.safetensors"
+CARDS = [
+    # kind of model, entry of model.json, value, what is said
+    ("network", "format", "onnx", "does not say 'twofold-model'"),
+    ("network", "format_version", -5, "has format version -5, of an older Twofold"),
+    ("network", "format_version", 10**9, "newer than version 3, .* update Twofold"),
+    ("network", "format_version", "3", "its format version is '3'"),
+    ("network", "format_version", True, "its format version is True"),
+    ("network", "embedder", DELETED, r"model\.json is damaged: it lacks embedder\."),
+    ("network", "pickle", "gASV", r"damaged: at the top, .*'pickle' was unexpected"),
+    ("network", "learner", "__import__", r"damaged: at learner, .*does not match"),
+    ("network", "learner", "Path", "holds a 'Path', which this Twofold does not know"),
+    ("network", "metric", "manhattan", "damaged: at metric, 'manhattan' is not one of"),
+    ("network", "n_components", 0, "damaged: at n_components, 0 is less than the minimum"),
+    ("network", "n_components", 10**12, "damaged: at n_components, .* greater than the maximum"),
+    ("network", "n_components", 5, r"is damaged: .*(components|not those of this network)"),
+    ("network", "threshold", "0.5", "damaged: at threshold, '0.5' is not of type"),
+    ("network", "input_shape", [5, -1], "damaged: at input_shape/1, -1 is less than"),
+    ("network", "input_shape", [6], "damaged: its two input shapes differ"),
+    ("network", "n_features_in", 7, "damaged: it has more features than its network takes"),
+    ("network", "feature_names_in", ["a"], "another number of feature names than of features"),
+    ("network", "has_data", 1, "damaged: at has_data, 1 is not of type 'boolean'"),
+    ("network", "has_data", True, "The training data in .* cannot be read"),
+    ("network", "embedder/kind", "pickle", "damaged: at embedder/kind, 'pickle' is not one of"),
+    ("network", "embedder/kind", "ridge map", "weights are not those of this ridge map"),
+    ("network", "embedder/kind", "regressor", "its embedder and its file are of different kinds"),
+    ("network", "embedder/file", "/etc/passwd", "damaged: at embedder/file, '/etc/passwd' is not"),
+    ("network", "embedder/file", "embedder.skops", "its file are of different kinds"),
+    ("network", "embedder/network", "resnet", "needs the network 'resnet', which is not known"),
+    ("network", "embedder/network", "cifar10", "network 'cifar10' takes images"),
+    ("network", "embedder/mean", None, "a mean without a scale, or a scale without a mean"),
+    ("network", "embedder/mean", [None] * 4, r"damaged: at embedder/mean/\d, None is not of type"),
+    ("network", "embedder/mean", [0.0] * 3, "damaged: its mean has 3 of 4 components"),
+    ("network", "embedder/mean", [1e39] * 4, r"embedder/mean/\d, 1e.39 is greater than"),
+    ("network", "embedder/scale", -1.0, "damaged: at embedder/scale, -1.0 is less than"),
+    ("network", "embedder/scale", math.nan, "holds NaN, which is no finite number"),
+    ("network", "embedder/scale", math.inf, "holds Infinity, which is no finite number"),
+    ("network", "embedder/sha256", "0" * 64, "damaged or was changed: its digest"),
+    ("network", "embedder/input_shape", [2**26, 2**26], "shapes differ|more than"),
+    ("network", "parameters/n_component", 3, "MetricLearner has no parameter 'n_component'"),
+    ("network", "parameters/targets", {"os": {}}, "at parameters/targets, .*'os' was unexpected"),
+    ("network", "parameters/embedder", 5, "one of its parameters cannot be used .*got int"),
+    ("network", "parameters/embedder", [1], r"at parameters/embedder, \[1\] is not of type"),
+    (
+        "network",
+        "parameters/embedder",
+        {"Network": {"checkpoint": "/home/me/thesis"}},
+        "damaged: at parameters/embedder/Network, 'checkpoint' should not be valid",
+    ),
+    (
+        "network",
+        "parameters/embedder",
+        {"Network": {"architectur": "mlp"}},
+        "Network has no parameter 'architectur'",
+    ),
+    ("network", "parameters/checkpoint", "/tmp/x", "'checkpoint' should not be valid"),
+    ("map", "selection/candidate", "oracle", "at selection/candidate, 'oracle' is not one of"),
+    ("map", "selection/n_rounds", -1, "damaged: at selection/n_rounds, -1 is less than"),
+    ("map", "parameters/feedback", -2, "parameters cannot be used .feedback must be"),
+    ("map", "n_features_in", 4, "it has more features than its network takes"),
+    ("metric", "metric_step", {"sha256": "0" * 64}, "damaged|digest is not the one noted"),
+    ("metric", "metric_step/spaces", [["no such layer", "none"]], "is damaged: "),
+    ("regressor", "embedder/file", WEIGHTS, "its file are of different kinds"),
+]
+
+
+def refuse(folder: Path, sentence: str) -> None:
+    with pytest.raises((ValueError, FileNotFoundError), match=sentence) as refused:
+        load(folder, device="cpu")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("kind", "entry", "value", "sentence"), CARDS)
+def test_a_card_that_is_not_what_it_should_be_is_refused(kind, entry, value, sentence, tmp_path):
+    folder = copied(kind, tmp_path)
+    change_card(folder, entry, value)
+    refuse(folder, sentence)
+
+
+def with_number(number):
+    def change(tensor):
+        flat = tensor.flatten().clone()
+        flat[-1] = number
+        return flat.reshape(tensor.shape)
+
+    return change
+
+
+TENSORS = [
+    ("network", WEIGHTS, "1.1.weight", with_number(math.nan), "1.1.weight holds 1 number"),
+    ("network", WEIGHTS, "1.4.bias", with_number(math.inf), "1.4.bias holds 1 number"),
+    ("network", WEIGHTS, "0.limit", with_number(math.nan), "0.limit holds 1 number"),
+    ("network", WEIGHTS, "1.1.weight", lambda t: t[:, :-1], "size mismatch for 1.1.weight"),
+    ("network", WEIGHTS, "1.1.weight", lambda t: None, "Missing key.*1.1.weight"),
+    ("network", WEIGHTS, "1.1.weight", lambda t: t.double(), "1.1.weight are torch.float64"),
+    ("network", WEIGHTS, "0.shift", lambda t: t[:2], "do not fit together|size mismatch"),
+    ("network", WEIGHTS, "0.shift", lambda t: t.expand(2, 1, -1), "do not fit together"),
+    ("map", WEIGHTS, "dual_coef", lambda t: 0 * t + 3e38, "fit together .*points .* not finite"),
+    ("map", WEIGHTS, "projection.matrix", with_number(-math.inf), "matrix holds 1 number"),
+    ("map", WEIGHTS, "landmarks", lambda t: t[:, :-1], "do not fit together"),
+    ("map", WEIGHTS, "dual_coef", lambda t: t[:-1], "do not fit together"),
+    ("map", WEIGHTS, "width", lambda t: t[None].expand(3), "not those of this ridge map"),
+    ("metric", "metric.safetensors", "components", with_number(math.nan), "holds 1 number"),
+    ("metric", "metric.safetensors", "components", lambda t: None, "its metric cannot be used"),
+    ("metric", "metric.safetensors", "components", lambda t: t[:-1], "do not fit together"),
+]
+
+
+@pytest.mark.parametrize(("kind", "file", "name", "change", "sentence"), TENSORS)
+def test_weights_that_do_not_fit_or_are_not_finite_are_refused(
+    kind, file, name, change, sentence, tmp_path
+):
+    folder = copied(kind, tmp_path)
+    change_tensor(folder, file, name, change)
+    refuse(folder, sentence)
+
+
+def test_a_card_as_deep_or_as_large_as_it_likes_is_refused(tmp_path):
+    folder = copied("network", tmp_path)
+    (folder / "model.json").write_text("[" * 100_000)
+    refuse(folder, r"model\.json is damaged")
+    with (folder / "model.json").open("wb") as file:
+        file.truncate(2**27)
+    refuse(folder, "damaged: it has more than 67108864 bytes")
+
+
+def test_data_of_other_items_are_refused(tmp_path):
+    folder = copied("map", tmp_path)
+    features = np.load(folder / "features.npy")
+    for changed, sentence in (
+        (features[:-1], "59 rows of features, 60 of targets"),
+        (features[:, :3], "there are 3 features, not 5"),
+        (np.full_like(features, np.nan), "features are no finite numbers"),
+    ):
+        np.save(folder / "features.npy", changed)
+        refuse(folder, f"The training data in .* cannot be read: .*{sentence}")
+
+
+def test_no_checkpoint_is_stored_and_the_next_fit_writes_none(tmp_path):
+    network = Network(max_epochs=1, checkpoint=str(tmp_path / "training"))
+    folder = small_learner(metric="seen", embedder=network).fit(X, Y).save(tmp_path / "model")
+    assert "checkpoint" not in (folder / "model.json").read_text()
+    again = load(folder, device="cpu")
+    assert again.embedder.checkpoint is None
+    again.fit(X, Y)
+    assert [place.name for place in tmp_path.iterdir()] == ["model"]
+
+
+def test_models_of_format_version_2_are_still_read(tmp_path):
+    folder = copied("map", tmp_path)
+    expected = load(folder, device="cpu").transform(X)
+    change_card(folder, "format_version", 2)
+    change_card(folder, "metric_step", DELETED)
+    np.testing.assert_array_equal(load(folder, device="cpu").transform(X), expected)
+
+
+def test_points_that_are_not_finite_are_refused_where_they_first_are():
+    learner = small_learner(feedback=0, metric="none").fit(X, relation=PAIRS)
+    with torch.no_grad():
+        learner.embedder_.network[1][-1].bias[0] = math.nan
+    with pytest.raises(ValueError, match=r"points of 60 row\(s\) are not finite, first of row 0"):
+        learner.transform(X)
+
+
+@pytest.mark.parametrize("kind", ["network", "metric", "map", "regressor"])
+def test_a_model_that_is_not_changed_is_opened(kind, tmp_path):
+    folder = copied(kind, tmp_path)
+    sign(folder)
+    assert json.loads((folder / "model.json").read_text())["format_version"] == 3
+    assert np.isfinite(load(folder, device="cpu").transform(X)).all()
+    assert kind in models()
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_mutated_models_are_used_with_finite_numbers_or_refused_in_a_sentence(part):
+    outcomes = [fuzz_load(f"{part}-{number}".encode()) for number in range(40)]
+    assert "used" in outcomes or part
+    assert len(set(outcomes)) > 10
