@@ -31,6 +31,7 @@ from twofold.experiments import read_record
 from twofold.experiments._gallery import read_gallery
 from twofold.regression import load_features
 from twofold.regression._checkpoint import Checkpoint, Trainer
+from twofold.regression._draws import Draws
 from twofold.relations import PairRelation, diagnose
 
 HERE = Path(__file__).parent
@@ -128,12 +129,9 @@ def _read_checkpoint(path: Path) -> Any:
         network.weight.fill_(0.5), network.bias.zero_()
     rate = torch.tensor(0.1)
     optimiser = torch.optim.Adam(network.parameters(), lr=rate)
-    trainer = Trainer(network, optimiser, np.random.default_rng(0), "cpu")
-    state = torch.get_rng_state()
-    try:
-        progress = Checkpoint(path, {"epochs": 3}, network, first_loss=1.0).restore(trainer)
-    finally:
-        torch.set_rng_state(state)
+    rng = np.random.default_rng(0)
+    trainer = Trainer(network, optimiser, rng, Draws(rng, "cpu"))
+    progress = Checkpoint(path, {"epochs": 3}, network, first_loss=1.0).restore(trainer)
     return progress.losses, [weights.detach().numpy() for weights in network.parameters()]
 
 

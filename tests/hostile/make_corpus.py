@@ -21,6 +21,7 @@ from pyarrow import parquet
 from scipy import sparse
 
 from twofold.regression._checkpoint import Checkpoint, Progress, Trainer
+from twofold.regression._draws import Draws
 
 RESULTS = HERE.parent.parent / "results"
 PAIRS = "left,right,similar,weight\na,b,1,1\nb,c,0,2\nc,d,0.5,1\nd,a,0,0.25\na,c,1,1\n"
@@ -157,7 +158,8 @@ def checkpoints() -> None:
         optimiser = torch.optim.Adam(network.parameters(), lr=torch.tensor(0.1))
         network(torch.ones(1, 2)).sum().backward()
         optimiser.step()
-        trainer = Trainer(network, optimiser, np.random.default_rng(0), "cpu", 1)
+        rng = np.random.default_rng(0)
+        trainer = Trainer(network, optimiser, rng, Draws(rng, "cpu"), 1)
         checkpoint.keep(trainer, Progress(1, 0.5, [1.0], [], None))
         put("checkpoint", "training.safetensors", path.read_bytes())
 

@@ -42,7 +42,7 @@ class Request:
     """What a user asked for; without methods, the protocol's own."""
 
     set_name: SetName
-    methods: tuple[str, ...]
+    methods: tuple[str, ...] | None
     seeds: tuple[int, ...]
     epochs: int | None
     device: str
@@ -92,7 +92,9 @@ def reproduce(
 
     A run that was interrupted goes on where it was.
     """
-    chosen = tuple(name.strip() for name in (methods or "").split(",") if name.strip())
+    chosen = None
+    if methods is not None:
+        chosen = tuple(name.strip() for name in methods.split(",") if name.strip())
     request = Request(set_name, chosen, _seeds(seeds), epochs, device, data_dir, out, download)
     check_folder_place(out)  # before the work, not after it
     run = _reproduce_unseen if unseen else _reproduce_paper
@@ -118,7 +120,7 @@ def _reproduce_paper(request: Request, console: Console) -> None:
         for record in run_all(
             request.set_name.value,
             request.out,
-            methods=request.methods or DEFAULT_METHODS,
+            methods=DEFAULT_METHODS if request.methods is None else request.methods,
             seeds=request.seeds,
             epochs=request.epochs,
             device=request.device,
@@ -146,7 +148,7 @@ def _reproduce_unseen(request: Request, console: Console) -> None:
             for record in reproduce_unseen(
                 protocol.name,
                 request.out,
-                methods=request.methods or tuple(UNSEEN_METHODS),
+                methods=tuple(UNSEEN_METHODS) if request.methods is None else request.methods,
                 seeds=request.seeds,
                 epochs=request.epochs,
                 device=request.device,

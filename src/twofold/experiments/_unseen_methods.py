@@ -205,6 +205,8 @@ UNSEEN_METHODS: dict[str, UnseenMethod] = {
 
 def choose_unseen_methods(names: Sequence[str]) -> tuple[UnseenMethod, ...]:
     """Return methods by name, or say which one there is not."""
+    if not names:
+        raise ValueError("There is nothing to run: name at least one method.")
     unknown = [name for name in names if name not in UNSEEN_METHODS]
     if unknown:
         raise ValueError(
