@@ -32,7 +32,7 @@ for variable in ("OMP_NUM_THREADS", "ARROW_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np
-from fuzz_targets import TARGETS, Target, complaint
+from fuzz_targets import MODELS, TARGETS, Target, complaint
 from mutations import mutate
 
 MEMORY_BYTES = 8 * 2**30
@@ -182,7 +182,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.count == sys.maxsize and options.seconds == float("inf"):
         parser.error("give --count, --seconds or both")
-    targets = tuple(t for t in TARGETS if options.only is None or t.name in options.only)
+    targets = tuple(t for t in (*TARGETS, MODELS) if options.only is None or t.name in options.only)
     began = time.monotonic()
     plans = [
         Plan(k, options.workers, options.count, began + options.seconds, options.seed, targets)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from hostile_models import fuzz_load
 from scipy import sparse
 
 import twofold
@@ -135,6 +136,10 @@ def _read_checkpoint(path: Path) -> Any:
     return progress.losses, [weights.detach().numpy() for weights in network.parameters()]
 
 
+def _use_model(path: Path) -> None:
+    fuzz_load(path.read_bytes())
+
+
 TARGETS = (
     Target("pairs", _read_pairs),
     Target("pairs-of-keys", _read_pairs_of_keys),
@@ -214,3 +219,7 @@ def _is_finite(found: Any) -> bool:
     if isinstance(found, list | tuple):
         return all(map(_is_finite, found))
     return not isinstance(found, float) or bool(np.isfinite(found))
+
+
+MODELS = Target("model", _use_model)
+"""Models, mutated as the bytes of a file say: slower, so that only `make fuzz` opens them."""
