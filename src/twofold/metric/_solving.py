@@ -38,7 +38,7 @@ from twofold.relations import LabelRelation, PairRelation, is_classes
 
 Read = Callable[[Rows], Mapping[str, Tensor]]
 """From rows to what the layers of an embedder give for them."""
-MOST_SOLVED_ON, MOST_CHOSEN_ON = 5_000, 1_000
+MOST_SOLVED_ON, MOST_CHOSEN_ON = 10_000, 1_000
 """Items that the step is solved on, and those of kinds seen and unseen that it is chosen on."""
 MOST_USED = 150_000
 """Items that are looked at, and so trained on a second time: more would cost what the choice does
