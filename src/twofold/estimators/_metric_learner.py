@@ -67,7 +67,8 @@ class MetricLearner(EmbeddingLearner):
         the output as far as an item looks like a kind that was seen. What of it counts is chosen
         on a fifth of the classes, which a second training does without. "unseen" leaves the output
         out. "seen" is the output alone, for the classes that were trained on, and trains once;
-        so does "none", for any relation. Several labels and statements have the output alone.
+        so does "none", for any relation. Several labels and pairs have the output alone, unless
+        "unseen" is asked for: whole labels, or groups of alike items, are then held out.
     feedback : "auto" or int
         Most rounds in which targets follow the features. 0 solves the targets once, from
         statements alone. "auto" takes up to 30 rounds for statements, unless they decide a
