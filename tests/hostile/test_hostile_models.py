@@ -71,7 +71,7 @@ CARDS = [
     (
         "network",
         "parameters/embedder",
-        {"Network": {"checkpoint": "/home/me/thesis"}},
+        {"Network": {"checkpoint": "thesis"}},
         "damaged: at parameters/embedder/Network, 'checkpoint' should not be valid",
     ),
     (
