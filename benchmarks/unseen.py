@@ -3,8 +3,8 @@
 Protocols, methods and scores are those of `twofold reproduce SET --unseen`: every method has the
 same network, batch size, epochs and data; rivals have 512 components, each of their scores is by
 the best of their own metric, Euclidean distance and cosine. The learner chooses nothing on the
-classes that are tested; but the numbers of the metric step were chosen in trials on MNIST, Omniglot
-1, PubFig83, CIFAR-10 and digits in which their scores were seen.
+classes that are tested; but the numbers of the metric step were chosen in trials on all of these
+sets, in which their scores were seen.
 """
 
 from __future__ import annotations

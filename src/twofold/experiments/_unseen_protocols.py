@@ -1,8 +1,8 @@
 """Kinds never seen: which classes each set is trained on, which it is scored on, and how.
 
 The network, batch size and epochs of a protocol are the same for every method. Nothing is chosen on
-the classes that are scored; but the numbers of Twofold's metric step were chosen in trials on
-MNIST, Omniglot small 1, PubFig83, CIFAR-10 and digits in which their scores were seen.
+the classes that are scored; but the numbers of Twofold's metric step were chosen in trials on all
+of these sets, in which their scores were seen.
 """
 
 from __future__ import annotations
