@@ -16,11 +16,11 @@ from torch import Tensor
 MOST_CLASSES = 1000
 """That an item is compared with; with more there is no gate."""
 SHARE = 0.375
-"""Of the point of an item that is surely of a kind seen. A compromise, chosen by test scores in the
-trials that `SHRINKAGE` was, one seed a set. New items of kinds seen, AUROC less the output's: -.0037
-and +.0069 on CIFAR-10, -.0001 and +.0004 on MNIST, -.0008 and .0000 on Omniglot, +.0031 on
-PubFig83, -.0034 on all digits (3 seeds). Half gives up to .003 more, and takes up to .016 MAP@R from
-kinds never seen."""
+"""Of the point of an item that is surely of a kind seen. A compromise, chosen by test scores in
+the trials that `SHRINKAGE` was, one seed a set. New items of kinds seen, AUROC less the output's:
+-.0037 and +.0069 on CIFAR-10, -.0001 and +.0004 on MNIST, -.0008 and .0000 on Omniglot, +.0031 on
+PubFig83, -.0034 on all digits (3 seeds). Half gives up to .003 more, and takes up to .016 MAP@R
+from kinds never seen."""
 
 
 @dataclass(frozen=True, slots=True)
