@@ -14,13 +14,15 @@ import twofold
 ROOT = Path(twofold.__file__).parent
 
 LEVELS = (
-    ("relations", "datasets", "evaluation"),
+    ("relations", "datasets", "evaluation", "search", "preparation"),
     ("targets", "regression", "metric"),
     ("feedback",),
     ("asking",),
     ("estimators",),
+    ("matching",),
     ("baselines",),
     ("experiments",),
+    ("tasks",),
     ("report",),
     ("cli",),
 )
