@@ -37,6 +37,20 @@ def read_npy(path: Path) -> NDArray[Any]:
         return _shaped(values, shape, is_fortran)
 
 
+def map_npy(path: Path) -> NDArray[Any]:
+    """Return the one array of a .npy file, read-only, left in the file until it is needed.
+
+    An empty array, which cannot be mapped, is read.
+    """
+    with _named(path), path.open("rb") as file:
+        dtype, shape, is_fortran = _read_header(file)
+        n_bytes = _compare_sizes(dtype, shape, path.stat().st_size - file.tell())
+        if not n_bytes:
+            return np.empty(shape, dtype)
+        order = "F" if is_fortran else "C"
+        return np.memmap(file, dtype, "r", file.tell(), shape, order)  # type: ignore[call-overload, no-any-return]
+
+
 def read_npz(path: Path) -> Arrays:
     """Return all arrays of a .npz file by name."""
     with _named(path), zipfile.ZipFile(path) as archive:
