@@ -15,7 +15,9 @@ def match(
     left: Annotated[Path, typer.Argument(metavar="LEFT", help=options.DATA_HELP)],
     right: Annotated[
         Path | None,
-        typer.Argument(metavar="[RIGHT]", help="The other table; else LEFT is compared with itself."),
+        typer.Argument(
+            metavar="[RIGHT]", help="The other table; else LEFT is compared with itself."
+        ),
     ] = None,
     *,
     out: Annotated[Path, typer.Option(help="A .csv or .parquet file for what was found.")],

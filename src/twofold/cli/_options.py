@@ -33,9 +33,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace what is there under that name.")
 ]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
 Threshold = Annotated[
     float | None,
     typer.Option(help="From when on a pair is alike; by default what fit chose."),

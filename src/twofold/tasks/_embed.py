@@ -13,7 +13,7 @@ from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from twofold._core.files import new_file
-from twofold.datasets import count_records, iterate_records
+from twofold.datasets import iterate_records
 from twofold.tasks._phases import Phases, Progress
 from twofold.tasks._places import check_new_file
 from twofold.tasks._prepared_model import PreparedModel
@@ -89,7 +89,7 @@ def embed_file(request: EmbedRequest, progress: Progress | None = None) -> Embed
     open_file = _npy_file if suffix == ".npy" else _parquet_file
     ids: list[NDArray[Any]] = []
     n_items = 0
-    total = count_records(request.data)
+    total = _n_rows(request.data)
     with phases.phase("embedding"), open_file(request.out, n_components) as write:
         for piece in iterate_records(request.data, id_column=request.id_column, n_rows=N_ROWS):
             write(piece.ids, model.embed(piece))
@@ -173,3 +173,12 @@ def _write_ids(path: Path, parts: list[NDArray[Any]]) -> bool:
     with new_file(path) as place:
         csv.write_csv(pa.table({"id": pa.array(ids)}), place)
     return True
+
+
+def _n_rows(path: Path) -> int | None:
+    """Return how many rows a file has, if it says so at once; a text does not."""
+    if path.suffix.lower() in (".parquet", ".pq"):
+        from pyarrow import parquet
+
+        return int(parquet.read_metadata(path).num_rows)
+    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -234,10 +234,10 @@ def _reasons(
     model: PreparedModel, left: Records, right: Records, pairs: NDArray[np.int64]
 ) -> list[dict[str, float]]:
     assert model.pair_classifier is not None
-    explained: Any = model.pair_classifier.explain(
-        pairs, records=left.table, right_records=right.table
+    told = model.pair_classifier.explain(
+        pairs, records=left.table, right_records=None if right is left else right.table
     )
-    return [dict(one) for one in explained]
+    return [{name: float(added[k]) for name, added in told.items()} for k in range(len(pairs))]
 
 
 def _thinned(curve: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from twofold.estimators import MetricLearner
 from twofold.evaluation import DecisionScores, pair_similarity
 from twofold.matching import PairClassifier
 from twofold.preparation import ColumnPlan, ImagePreparation, TablePreparation
-from twofold.regression import Network, n_rows, take_rows
+from twofold.regression import Network, take_rows
 from twofold.relations import LabelRelation, PairRelation, Relation, TripletRelation
 from twofold.tasks._held_out import HeldOut, features_similarity, given_validation, hold_out
 from twofold.tasks._phases import Phases, Progress
@@ -24,7 +24,6 @@ from twofold.tasks._prepared_model import (
     Preparation,
     PreparedModel,
     Source,
-    image_paths,
 )
 from twofold.tasks._statements import as_pair_relation, read_relation
 
@@ -215,7 +214,9 @@ def _prepare(
 def _prepare_images(
     request: FitRequest, left: Records, right: Records | None, notes: list[str]
 ) -> _Input:
-    paths = [image_paths(table, request.image) for table in (left, right) if table is not None]
+    paths = [
+        table.image_paths(request.image or "image") for table in (left, right) if table is not None
+    ]
     size: Any = "auto" if request.image_size is None else request.image_size
     preparation = ImagePreparation(size=size)
     preparation.fit([path for some in paths for path in some])
@@ -244,7 +245,9 @@ def _hold_out(request: FitRequest, given: _Input, relation: Relation) -> HeldOut
         return None
     if request.valid is not None:
         if not isinstance(relation, PairRelation):
-            raise ValueError("--valid goes with --pairs: it names further pairs of the same tables.")
+            raise ValueError(
+                "--valid goes with --pairs: it names further pairs of the same tables."
+            )
         stated = read_pairs(request.valid, given.left, given.right)
         return given_validation(relation, as_pair_relation(stated, given.left, given.right))
     held = hold_out(relation, request.seed)
@@ -271,37 +274,27 @@ def _learn(
         part = take_rows(given.features, held.rows)
         learner = _learner(request, given).fit(part, relation=held.known)
     with phases.phase("scoring"):
-        raw = features_similarity(given.features, held)
-        similarity = _embedding_similarity(learner, given.features, held)
-    scored = {"features as given": raw, "embedding": similarity}
+        scored = {
+            "features as given": features_similarity(given.features, held),
+            "embedding": _embedding_similarity(learner, given.features, held),
+        }
     classifier = None
-    if given.source == "table" and isinstance(relation, PairRelation):
+    if given.source == "table" and isinstance(held.whole, PairRelation):
         with phases.phase("pair model"):
-            classifier = _pair_classifier(request, given)
-            classifier.fit(given.by_table(_pairs(held.known)), _alike(held.known))
-            proba = classifier.predict_proba(given.by_table(held.pairs))[:, 1]
-        scored["pair model"] = proba
+            classifier = _fit_pair_classifier(request, given, held.whole)
+        held_out = classifier.held_out_[held.places]
+        if not np.isnan(held_out).any():  # else there were too few for folds
+            scored["pair model"] = held_out
     with phases.phase("scoring"):
         candidates = tuple(
             Candidate(name, held.score(values, held.best_threshold(values), request.seed))
             for name, values in scored.items()
         )
     decision = _decide(candidates)
-    whole = relation
-    if request.valid is not None:
-        assert isinstance(relation, PairRelation)
-        stated = read_pairs(request.valid, given.left, given.right)
-        whole = relation.merge(as_pair_relation(stated, given.left, given.right))
-    if request.valid is not None or _is_worth_refitting(relation, held):
+    if _is_worth_refitting(held):
         with phases.phase("learning"):
-            learner = _learner(request, given).fit(given.features, relation=whole)
-    if decision.by == "embedding":
-        return learner, decision, candidates, None
-    with phases.phase("pair model"):
-        assert classifier is not None
-        assert isinstance(whole, PairRelation)
-        classifier.fit(given.by_table(_pairs(whole)), _alike(whole))
-    return learner, decision, candidates, classifier
+            learner = _learner(request, given).fit(given.features, relation=held.whole)
+    return learner, decision, candidates, classifier if decision.by == "pair model" else None
 
 
 def _learner(request: FitRequest, given: _Input) -> MetricLearner:
@@ -321,9 +314,14 @@ def _learner(request: FitRequest, given: _Input) -> MetricLearner:
     )
 
 
-def _pair_classifier(request: FitRequest, given: _Input) -> PairClassifier:
-    right = given.left if given.right is None else given.right
-    return PairClassifier(given.left.table, right.table, random_state=request.seed)
+def _fit_pair_classifier(
+    request: FitRequest, given: _Input, relation: PairRelation
+) -> PairClassifier:
+    """Fit a pair model on all pairs; its `held_out_` is of folds that keep items apart."""
+    right = None if given.right is None else given.right.table
+    pairs = given.by_table(np.column_stack([relation.left, relation.right]))
+    classifier = PairClassifier(given.left.table, right, random_state=request.seed)
+    return classifier.fit(pairs, relation.similar > 0.5)
 
 
 def _embedding_similarity(
@@ -344,19 +342,10 @@ def _decide(candidates: tuple[Candidate, ...]) -> Decision:
     return Decision("embedding", embedding.threshold)
 
 
-def _is_worth_refitting(relation: Relation, held: HeldOut) -> bool:
-    if isinstance(relation, LabelRelation):
-        return len(held.rows) < (1 - REFIT_SHARE) * relation.n_items
-    assert isinstance(relation, PairRelation)
-    return len(held.pairs) > REFIT_SHARE * relation.n_pairs
-
-
-def _pairs(relation: Any) -> NDArray[np.int64]:
-    return np.column_stack([relation.left, relation.right])
-
-
-def _alike(relation: Any) -> NDArray[np.int64]:
-    return (relation.similar > 0.5).astype(np.int64)
+def _is_worth_refitting(held: HeldOut) -> bool:
+    if isinstance(held.whole, PairRelation):
+        return len(held.pairs) > REFIT_SHARE * held.whole.n_pairs
+    return len(held.rows) < (1 - REFIT_SHARE) * held.whole.n_items
 
 
 def _counted(relation: Relation) -> dict[str, int]:

@@ -33,12 +33,18 @@ class HeldOut:
         Rows of pairs that are held out.
     similar : ndarray of bool, shape (n_pairs,)
         Whether they are alike.
+    whole : Relation
+        What is known in all.
+    places : ndarray of int64, shape (n_pairs,), or None
+        Where the pairs are among those of `whole`, if it states pairs.
     """
 
     known: Relation
     rows: NDArray[np.int64]
     pairs: NDArray[np.int64]
     similar: NDArray[np.bool_]
+    whole: Relation
+    places: NDArray[np.int64] | None = None
 
     def score(self, similarity: NDArray[Any], threshold: float, seed: int) -> DecisionScores:
         """Score similarities of the pairs; those of one left item are drawn together."""
@@ -67,8 +73,9 @@ def hold_out(relation: PairRelation | LabelRelation, seed: int) -> HeldOut | Non
 
 def given_validation(relation: PairRelation, valid: PairRelation) -> HeldOut:
     """Take the user's own validation pairs."""
-    rows = np.arange(relation.n_items)
-    return HeldOut(relation, rows, np.column_stack([valid.left, valid.right]), valid.similar > 0.5)
+    whole = relation.merge(valid)
+    places = np.arange(relation.n_pairs, whole.n_pairs)
+    return _without_pairs(whole, places)
 
 
 def _hold_out_pairs(relation: PairRelation, rng: np.random.Generator) -> HeldOut | None:
@@ -84,9 +91,16 @@ def _hold_out_pairs(relation: PairRelation, rng: np.random.Generator) -> HeldOut
         is_held = _stratified(similar, rng)
         if is_held is None:
             return None
-    known = relation.take_pairs(~is_held)
-    pairs = np.column_stack([relation.left, relation.right])[is_held]
-    return HeldOut(known, np.arange(relation.n_items), pairs, similar[is_held])
+    return _without_pairs(relation, np.flatnonzero(is_held))
+
+
+def _without_pairs(whole: PairRelation, places: NDArray[np.int64]) -> HeldOut:
+    """Hold out the pairs at these places."""
+    is_held = np.zeros(whole.n_pairs, dtype=bool)
+    is_held[places] = True
+    pairs = np.column_stack([whole.left, whole.right])[is_held]
+    known, similar = whole.take_pairs(~is_held), whole.similar[is_held] > 0.5
+    return HeldOut(known, np.arange(whole.n_items), pairs, similar, whole, places)
 
 
 def _stratified(similar: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_] | None:
@@ -116,7 +130,7 @@ def _hold_out_labels(relation: LabelRelation, rng: np.random.Generator) -> HeldO
         return None
     if not _has_both(similar):
         return None
-    return HeldOut(rest, rows, np.column_stack([held[left], held[right]]), similar)
+    return HeldOut(rest, rows, np.column_stack([held[left], held[right]]), similar, relation)
 
 
 def _has_both(similar: NDArray[np.bool_]) -> bool:

@@ -17,6 +17,7 @@ from twofold._core.files import new_file
 from twofold.datasets import Records, read_records
 from twofold.matching import candidate_pairs, group_pairs, one_to_one
 from twofold.search import NeighbourIndex
+from twofold.tasks._group_names import read_groups
 from twofold.tasks._phases import Phases, Progress
 from twofold.tasks._places import check_new_file
 from twofold.tasks._prepared_model import PreparedModel
@@ -111,9 +112,8 @@ def match_files(request: MatchRequest, progress: Progress | None = None) -> Matc
         right = left
         if request.right is not None:
             right = read_records(request.right, id_column=request.id_column)
-        for name in request.columns:
-            left.column(name)
-            right.column(name)
+        for table in (left, right):
+            table.require(request.columns)
     candidates = _candidates(request, model, left, right, threshold, phases)
     kept = candidates.take(candidates.score >= threshold)
     if request.one_to_one:
@@ -166,16 +166,15 @@ def _candidates(
         others = features if right is left else model.features(right)
         points = model.learner.transform(features)
         other_points = points if right is left else model.learner.transform(others)
-    index = NeighbourIndex(model.learner.metric_).add(np.arange(right.n_items), other_points)
     if model.pair_classifier is None:
         with phases.phase("searching"):
-            pairs = index.within(points, threshold)
-            matches = _Matches(pairs.queries, pairs.rows, pairs.similarity.astype(np.float64))
-        return _once(matches) if right is left else matches
+            index = NeighbourIndex(model.learner.metric_)
+            index.add(np.arange(right.n_items), other_points)
+            is_one = right is left
+            found = index.pairs_within(threshold) if is_one else index.within(points, threshold)
+        return _Matches(found.left, found.right, found.similarity.astype(np.float64))
     with phases.phase("searching"):
-        rows = candidate_pairs(
-            (features, points), (others, other_points), k=request.n_candidates
-        )
+        rows = candidate_pairs((features, points), (others, other_points), k=request.n_candidates)
         found = _Matches(rows[:, 0], rows[:, 1], np.zeros(len(rows)))
         found = _once(found) if right is left else found
     with phases.phase("deciding"):
@@ -204,8 +203,8 @@ def _write_pairs(
         score: pa.array(kept.score),
     }
     for name in request.columns:
-        columns[f"left_{name}"] = left.column(name).take(pa.array(kept.left))
-        columns[f"right_{name}"] = right.column(name).take(pa.array(kept.right))
+        columns[f"left_{name}"] = left.table[name].take(pa.array(kept.left))
+        columns[f"right_{name}"] = right.table[name].take(pa.array(kept.right))
     write_table(request.out, pa.table(columns))
 
 
@@ -213,12 +212,18 @@ def _write_groups(request: MatchRequest, left: Records, kept: _Matches) -> int:
     """Write the group of every row; return how many groups have two rows or more."""
     import pyarrow as pa
 
-    previous = None if request.previous is None else _previous_groups(request.previous, left)
+    previous = None if request.previous is None else read_groups(request.previous, left)
     groups = group_pairs(
-        kept.left, kept.right, kept.score, left.n_items, ids=left.ids, previous=previous
+        kept.left,
+        kept.right,
+        kept.score,
+        left.n_items,
+        -np.inf,  # what is kept reaches the threshold
+        previous=None if previous is None else previous.groups,
     )
-    columns = {"id": pa.array(left.ids), "group": pa.array(groups)}
-    columns |= {name: left.column(name) for name in request.columns}
+    names = left.ids[groups] if previous is None else previous.names(groups, left.ids)
+    columns = {"id": pa.array(left.ids), "group": pa.array(names)}
+    columns |= {name: left.table[name] for name in request.columns}
     write_table(request.out, pa.table(columns))
     return int(np.count_nonzero(np.unique(groups, return_counts=True)[1] > 1))
 

@@ -94,7 +94,7 @@ class PreparedModel:
             )
         assert self.preparation is not None
         if self.source == "images":
-            return self.preparation.transform(image_paths(records, self.image_column))
+            return self.preparation.transform(records.image_paths(self.image_column or "image"))
         return self.preparation.transform(records.table)
 
     def embed(self, records: Records) -> NDArray[np.float32]:
@@ -107,7 +107,7 @@ class PreparedModel:
         """Return what the threshold is compared with, for pairs of rows of two tables."""
         if self.pair_classifier is not None:
             proba = self.pair_classifier.predict_proba(
-                pairs, records=left.table, right_records=right.table
+                pairs, records=left.table, right_records=None if right is left else right.table
             )
             return np.asarray(proba[:, 1], dtype=np.float64)
         points = self.embed(left)
@@ -154,16 +154,7 @@ class PreparedModel:
             if card["pair_model"] is not None:
                 classifier = PairClassifier.open(card["pair_model"], place / PAIR_MODEL)
             decision = Decision(**card["decision"])
-        return cls(
-            learner, card["source"], preparation, decision, card["image_column"], classifier
-        )
-
-
-def image_paths(records: Records, column: str | None) -> list[Path]:
-    """Return where the images of rows lie: names in a table are relative to its own folder."""
-    assert records.table is not None
-    folder = records.path if records.path.is_dir() else records.path.parent
-    return [folder / str(name) for name in records.column(column or "image").to_pylist()]
+        return cls(learner, card["source"], preparation, decision, card["image_column"], classifier)
 
 
 def _threshold(learner: EmbeddingLearner) -> float | None:

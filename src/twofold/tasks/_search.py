@@ -32,6 +32,7 @@ class SearchRequest:
     columns: tuple[str, ...] = ()
     id_column: str | None = None
     out: Path | None = None
+    page: Path | None = None
     device: str = "auto"
     overwrite: bool = False
 
@@ -54,6 +55,10 @@ class SearchResult:
         How points are compared.
     store : Path
         Where the index is kept.
+    title : str
+        What was searched by what.
+    query_images, index_images : tuple of Path
+        Where the pictures of rows lie, if they are images.
     seconds : dict of str to float
         Of each phase.
     """
@@ -65,4 +70,52 @@ class SearchResult:
     n_embedded: int
     metric: str
     store: Path
+    title: str
+    query_images: tuple[Path, ...]
+    index_images: tuple[Path, ...]
     seconds: dict[str, float]
+
+
+def search_files(request: SearchRequest, progress: Progress | None = None) -> SearchResult:
+    """Find the nearest rows of a table, and keep the points of its rows for the next time.
+
+    Parameters
+    ----------
+    request : SearchRequest
+        The model and the files.
+    progress : callable (what, share), optional
+        Called as the work goes on.
+    """
+    for place in (request.out, request.page):
+        if place is not None:
+            check_new_file(place, request.overwrite)
+    phases = Phases(progress)
+    with phases.phase("opening"):
+        model = PreparedModel.open(request.model, device=request.device)
+    with phases.phase("reading"):
+        items = read_records(request.index, id_column=request.id_column)
+        items.require(request.columns)
+        queries = items
+        if request.query != request.index:
+            queries = read_records(request.query, id_column=request.id_column)
+    place = request.store or request.index.with_name(f"{request.index.name}.index")
+    with phases.phase("indexing"):
+        index, n_embedded = _kept_index(place, request.model, model, items, phases)
+    with phases.phase("searching"):
+        neighbours = _nearest(index, model, queries, items, request.k)
+    result = SearchResult(
+        query_ids=queries.ids,
+        neighbours=neighbours,
+        fields=_fields(items, neighbours, request.columns),
+        n_items=items.n_items,
+        n_embedded=n_embedded,
+        metric=model.learner.metric_,
+        store=place,
+        title=f"{request.query.name} in {request.index.name}",
+        query_images=_images(model, queries),
+        index_images=_images(model, items),
+        seconds=phases.seconds,
+    )
+    if request.out is not None:
+        _write(request.out, result)
+    return result

@@ -39,8 +39,8 @@ def read_relation(
     if right is not None:
         raise ValueError("--triplets is for one table: leave --right out.")
     assert triplets is not None
-    anchor, positive, negative = read_triplets(triplets, left)
-    return TripletRelation(anchor, positive, negative, left.n_items)
+    stated = read_triplets(triplets, left)
+    return TripletRelation(stated.anchor, stated.positive, stated.negative, left.n_items)
 
 
 def as_pair_relation(stated: NamedPairs, left: Records, right: Records | None) -> PairRelation:
@@ -55,7 +55,8 @@ def read_labels(records: Records, column: str) -> Any:
 
     An empty field is an unknown class. Where values hold ";" or "|", each is several labels.
     """
-    values = records.column(column).to_pylist()
+    records.require([column])
+    values = records.table[column].to_pylist()
     texts = [None if value is None or value == "" else str(value).strip() for value in values]
     separator = next(
         (mark for mark in SEPARATORS if any(text and mark in text for text in texts)), None
@@ -67,4 +68,3 @@ def read_labels(records: Records, column: str) -> Any:
     several = [[part.strip() for part in (text or "").split(separator)] for text in texts]
     named = [[part for part in parts if part] for parts in several]
     return MultiLabelBinarizer(sparse_output=True).fit_transform(named)
-
