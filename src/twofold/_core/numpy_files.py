@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -47,8 +47,8 @@ def map_npy(path: Path) -> NDArray[Any]:
         n_bytes = _compare_sizes(dtype, shape, path.stat().st_size - file.tell())
         if not n_bytes:
             return np.empty(shape, dtype)
-        order = "F" if is_fortran else "C"
-        return np.memmap(file, dtype, "r", file.tell(), shape, order)  # type: ignore[call-overload, no-any-return]
+        order: Literal["C", "F"] = "F" if is_fortran else "C"
+        return np.memmap(path, dtype, "r", file.tell(), shape, order)
 
 
 def read_npz(path: Path) -> Arrays:
