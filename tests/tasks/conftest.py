@@ -23,7 +23,9 @@ def product_tables(folder: Path, n_products: int = 60) -> Path:
         model, price = f"{maker[0]}{rng.integers(100, 999)}", rng.integers(20, 400)
         left.append(f'a{number},"{maker} {thing} {model}, {rng.choice(COLOURS)}",{maker},{price}')
         near = price * rng.uniform(0.95, 1.05)
-        right.append(f"b{number},{model} {thing} by {maker},{'' if number % 7 else maker},{near:.2f}")
+        right.append(
+            f"b{number},{model} {thing} by {maker},{'' if number % 7 else maker},{near:.2f}"
+        )
     order = rng.permutation(n_products)
     statements = [
         f"a{i},b{j},{int(i == j)}"

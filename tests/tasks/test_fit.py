@@ -124,9 +124,7 @@ def test_a_users_mistake_is_one_sentence(products, matched, changes, sentence):
     places = {"data", "out", "right", "pairs"}
     request = replace(REQUEST, **changes)
     named = {
-        name: products / value
-        for name in places
-        if (value := getattr(request, name)) is not None
+        name: products / value for name in places if (value := getattr(request, name)) is not None
     }
     with pytest.raises((ValueError, OSError), match=sentence) as caught:
         fit_files(replace(request, **named))
