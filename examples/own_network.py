@@ -1,4 +1,10 @@
-"""Your own network on images: digits as 8 × 8 pictures through a small convolutional network."""
+"""
+Your own network on images
+==========================
+
+Digits as 8 × 8 pictures through a small convolutional network. Any ``torch.nn.Module`` with one
+output a component will do; bytes are divided by 255, and nothing else is done to the pictures.
+"""
 
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split

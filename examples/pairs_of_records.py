@@ -1,4 +1,10 @@
-"""Only pairs, as people give them: a scikit-learn regressor learns which wines are alike."""
+"""
+Only pairs, as people give them
+===============================
+
+Nobody says which grower a wine is from, only of some pairs whether the two wines are from one. A
+scikit-learn regressor learns from that which wines are alike; the interface is metric-learn's.
+"""
 
 import numpy as np
 from sklearn.datasets import load_wine
