@@ -15,13 +15,15 @@ extensions = [
     "myst_parser",
     "numpydoc",
     "offline_math",
+    "our_docstrings",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "gallery/**/*.ipynb", "figures"]
+exclude_patterns = ["_build", "_templates", "figures", "gallery/*.ipynb"]
 root_doc = "index"
+templates_path = ["_templates"]
 
 # Pages are Markdown. What the repository's own pages link to is found under docs/ by the same name.
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
