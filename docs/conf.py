@@ -35,6 +35,7 @@ html_math_renderer = "mathml"
 
 # The reference is what the docstrings say.
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say what goes in, with shapes
 numpydoc_show_class_members = False
@@ -62,10 +63,10 @@ html_theme_options = {
     "navigation_with_keys": False,
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "choices": [], "comparison": []}
 copyright = "the authors of Twofold, BSD-3-Clause"

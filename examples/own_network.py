@@ -34,5 +34,9 @@ network = nn.Sequential(
 learner = MetricLearner(N_COMPONENTS, embedder=Network(network, max_epochs=10), random_state=0)
 learner.fit(X_train, y_train)
 
+# %%
+# Digits that the network has not seen: are their five nearest training digits of the same kind, and
+# how often is a pair of one kind more similar than another pair?
+
 accuracy = knn_accuracy(learner.transform(X_train), y_train, learner.transform(X_test), y_test)
 print(f"5-NN accuracy {accuracy:.3f}, AUROC {learner.score(X_test, y_test):.4f}")

@@ -27,6 +27,9 @@ def ask(rows: np.ndarray, n_pairs: int) -> tuple[np.ndarray, np.ndarray]:
     return X[pairs], np.where(wines.target[pairs[:, 0]] == wines.target[pairs[:, 1]], 1, -1)
 
 
+# %%
+# Two thousand answers about three quarters of the wines; new questions are about the others.
+
 learner = PairMetricLearner(embedder=KernelRidge(alpha=1.0, kernel="rbf"), random_state=0)
 learner.fit(*ask(train, 2000))
 pairs, alike = ask(test, 500)
