@@ -30,6 +30,7 @@ ONLY_BY_NAME = (
     "flipped",
     "hard_cases",
     "ablations",
+    "hidden_factors",
     "unseen",
 )
 """These take a quarter of an hour or more."""

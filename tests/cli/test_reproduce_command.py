@@ -42,12 +42,10 @@ def test_kinds_never_seen_have_a_table_and_a_part_of_the_page(tmp_path, monkeypa
 
 
 def test_a_bar_is_full_once_a_run_is_scored_and_not_before():
-    from rich.console import Console
-
     from twofold.cli._epoch_bars import RunBars, epoch_bars
     from twofold.experiments import UNSEEN_METHODS, Run
 
-    progress = epoch_bars(Console(quiet=True), width=24)
+    progress = epoch_bars(width=24)
     bars, run = RunBars(progress), Run(UNSEEN_METHODS["twofold-unseen"], 1)
     for epoch in range(4):
         bars.show(run, epoch, 3, None)

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -35,6 +35,20 @@ def read_npy(path: Path) -> NDArray[Any]:
         _compare_sizes(dtype, shape, path.stat().st_size - file.tell())
         values = np.fromfile(file, dtype, math.prod(shape))
         return _shaped(values, shape, is_fortran)
+
+
+def map_npy(path: Path) -> NDArray[Any]:
+    """Return the one array of a .npy file, read-only, left in the file until it is needed.
+
+    An empty array, which cannot be mapped, is read.
+    """
+    with _named(path), path.open("rb") as file:
+        dtype, shape, is_fortran = _read_header(file)
+        n_bytes = _compare_sizes(dtype, shape, path.stat().st_size - file.tell())
+        if not n_bytes:
+            return np.empty(shape, dtype)
+        order: Literal["C", "F"] = "F" if is_fortran else "C"
+        return np.memmap(path, dtype, "r", file.tell(), shape, order)
 
 
 def read_npz(path: Path) -> Arrays:

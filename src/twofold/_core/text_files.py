@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 CHUNK_BYTES = 2**20
+NEVER_IN_TEXT = frozenset(range(32)) - frozenset(b"\t\n\f\r")
+"""Bytes that stand for no letter in any encoding of a line of text: UTF-16 is full of zeros."""
+NOT_IN_CP1252 = frozenset((0x81, 0x8D, 0x8F, 0x90, 0x9D))
+"""Windows' encoding leaves these bytes open; ISO's does not."""
 LARGEST_JSON = 2**28
 """Bytes; a record or a model's card has some thousand."""
 
@@ -22,8 +26,23 @@ def read_utf8(path: Path) -> str:
         _refuse_encoding(path, error, content[: error.start].count(b"\n") + 1)
 
 
-def refuse_not_utf8(path: Path) -> None:
-    """Refuse a text in another encoding, or with bytes that are in none; a part at a time."""
+def encoding_of(path: Path) -> str:
+    """Return the encoding of a text: UTF-8 if it is, else Windows' or ISO's of western Europe.
+
+    What holds bytes that no such text has, as UTF-16 and files that are no text do, is refused.
+    The file is read a part at a time.
+    """
+    wrong = _first_not_utf8(path)
+    if wrong is None:
+        return "utf-8"
+    there = _bytes_of(path)
+    if there & NEVER_IN_TEXT:
+        _refuse_encoding(path, *wrong)
+    return "latin-1" if there & NOT_IN_CP1252 else "cp1252"
+
+
+def _first_not_utf8(path: Path) -> tuple[UnicodeDecodeError, int] | None:
+    """Return the error over the first bytes that are not UTF-8, and their line."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     line = 1
     with path.open("rb") as opened:
@@ -32,10 +51,19 @@ def refuse_not_utf8(path: Path) -> None:
             try:
                 decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as error:
-                _refuse_encoding(path, error, line + error.object[: error.start].count(b"\n"))
+                return error, line + error.object[: error.start].count(b"\n")
             if not chunk:
-                return
+                return None
             line += chunk.count(b"\n")
+
+
+def _bytes_of(path: Path) -> frozenset[int]:
+    """Return which bytes occur in a file."""
+    there: set[int] = set()
+    with path.open("rb") as opened:
+        while chunk := opened.read(CHUNK_BYTES):
+            there.update(chunk)
+    return frozenset(there)
 
 
 def read_json(path: Path, way_out: str = "get it again") -> Any:

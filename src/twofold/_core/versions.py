@@ -1,9 +1,10 @@
-"""The versions of installed packages."""
+"""The version of Twofold, and those of installed packages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, version
+
+__version__ = "0.1.0"
 
 
 def package_versions(names: Iterable[str]) -> dict[str, str]:
@@ -12,6 +13,8 @@ def package_versions(names: Iterable[str]) -> dict[str, str]:
 
 
 def _version(name: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version  # as slow as all of `twofold`
+
     try:
         return version(name)
     except PackageNotFoundError:

@@ -1,30 +1,66 @@
-"""The commands by name, and how a user's mistake is told."""
+"""The commands by name, and how a command ends that does not succeed.
+
+A module of a command imports typer alone when it is loaded, and what the command needs when it is
+run: `twofold --help` loads them all.
+"""
 
 from __future__ import annotations
 
 import sys
+from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from twofold import __version__
 from twofold.cli._demo import demo
+from twofold.cli._embed import embed
+from twofold.cli._evaluate import evaluate
+from twofold.cli._export import export
+from twofold.cli._fit import fit
 from twofold.cli._inspect import inspect
+from twofold.cli._match import match
 from twofold.cli._report import report
 from twofold.cli._reproduce import reproduce
+from twofold.cli._search import search
 
 MISTAKES = (ValueError, TypeError, OSError, ImportError, MemoryError, FloatingPointError)
 """What is said in one sentence: a user's mistakes, and what only they can change."""
+MISTAKEN, INTERRUPTED = 2, 130
+"""Exit codes: a user's mistake, and Ctrl-C as shells count it (128 and the signal's number)."""
+
+
+class InterruptError(Exception):
+    """Ctrl-C was pressed. Versions of typer differ in what they make of a KeyboardInterrupt."""
+
+
+class Commands(TyperGroup):
+    """The commands as a group, which lets Ctrl-C through to `main`."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as pressed:
+            raise InterruptError from pressed
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option `--help` with a default: for want of one, typer loads pydantic."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.default = False
+        return option
+
 
 app = typer.Typer(
+    cls=Commands,
     help="Metric learning from pairs at the price of plain regression.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command()(demo)
-app.command()(reproduce)
-app.command()(inspect)
-app.command()(report)
+for command in (demo, fit, evaluate, embed, match, search, export, inspect, reproduce, report):
+    app.command()(command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -43,10 +79,19 @@ def _common(
 
 
 def main() -> None:
-    """Run the command; a user's mistake is one line and exit code 2."""
+    """Run the command; a user's mistake is one line and exit code 2, Ctrl-C one and 130.
+
+    Files are moved into place when they are whole, so that neither leaves half of one.
+    """
     try:
         app()
+    except (InterruptError, KeyboardInterrupt):
+        _stop("interrupted", INTERRUPTED)
     except MISTAKES as mistake:
-        typer.secho("twofold: ", fg="red", bold=True, nl=False, err=True)
-        typer.echo(str(mistake), err=True)
-        sys.exit(2)
+        _stop(str(mistake), MISTAKEN)
+
+
+def _stop(sentence: str, exit_code: int) -> NoReturn:
+    typer.secho("twofold: ", fg="red", bold=True, nl=False, err=True)
+    typer.echo(sentence, err=True)
+    sys.exit(exit_code)

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from twofold._core.files import check_place, write_text
+from twofold.cli._console import show, table
 from twofold.cli._epoch_bars import epoch_bars
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from twofold.experiments import Demo, DemoMethod
     from twofold.regression import Epoch
 
@@ -27,19 +27,18 @@ def demo(
     ] = None,
 ) -> None:
     """Learn scikit-learn's digits beside a Siamese network; ends in a page to open."""
-    # Imported here, so that `twofold --help` does not wait for Numba and Matplotlib.
+    from twofold._core.files import check_place, write_text
     from twofold.experiments import DEMO_METHODS, run_demo
     from twofold.report import demo_page
 
     check_place(out)  # before the work, not after it
-    console = Console()
-    with epoch_bars(console, width=10, transient=True) as progress:
+    with epoch_bars(width=10) as progress:
         tasks = {
             method.name: progress.add_task(method.name, total=None, start=False, auroc="…")
             for method in DEMO_METHODS
         }
 
-        def show(method: DemoMethod, epoch: Epoch, auroc: float) -> None:
+        def show_epoch(method: DemoMethod, epoch: Epoch, auroc: float) -> None:
             task = tasks[method.name]
             if epoch.number == 1:
                 progress.start_task(task)
@@ -49,23 +48,25 @@ def demo(
             if epoch.number == epoch.n_epochs:
                 progress.stop_task(task)
 
-        record = run_demo(seed, show, epochs)
-    console.print(_table(record))
+        record = run_demo(seed, show_epoch, epochs)
+    show(_table(record))
     path = write_text(out, demo_page(record))
-    console.print(f"Open {path} in a browser.", markup=False, soft_wrap=True)
+    show(f"Open {path} in a browser.")
 
 
 def _table(record: Demo) -> Table:
-    table = Table(title=f"{len(record.test_classes)} test digits", title_justify="left")
-    for heading in ("method", "5-NN accuracy", "AUROC", "phase 1", "training"):
-        table.add_column(heading, justify="left" if heading == "method" else "right")
-    for run in record.runs:
-        targets = run.phase_seconds["targets"]
-        table.add_row(
-            run.method.name,
-            f"{run.accuracy:.4f}",
-            f"{run.auroc[-1]:.4f}",
-            f"{1000 * targets:.1f} ms" if targets else "none",
-            f"{run.phase_seconds['training']:.1f} s",
-        )
-    return table
+    return table(
+        ("method", "5-NN accuracy", "AUROC", "phase 1", "training"),
+        [
+            (
+                run.method.name,
+                f"{run.accuracy:.4f}",
+                f"{run.auroc[-1]:.4f}",
+                f"{1000 * targets:.1f} ms" if (targets := run.phase_seconds["targets"]) else "none",
+                f"{run.phase_seconds['training']:.1f} s",
+            )
+            for run in record.runs
+        ],
+        title=f"{len(record.test_classes)} test digits",
+        text=("method",),
+    )

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from twofold.cli._console import progress
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
     from twofold.experiments import Run, RunRecord
 
 NOT_YET = "…"
 
 
-def epoch_bars(console: Console, width: int, transient: bool = False) -> Progress:
+def epoch_bars(width: int, transient: bool = True) -> Progress:
     """Return bars whose names have some width, and whose tasks have a field `auroc`."""
-    return Progress(
-        TextColumn(f"{{task.description:<{width}}}"),
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+
+    return progress(
+        TextColumn(f"{{task.description:<{width}}}", markup=False),
         BarColumn(),
         TextColumn("epoch {task.completed:>4}   AUROC {task.fields[auroc]}"),
         TimeElapsedColumn(),
-        console=console,
         transient=transient,
     )
 

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from twofold._core.files import check_place, write_text
-
 
 def report(
     runs: Annotated[
@@ -22,7 +20,7 @@ def report(
     ] = None,
 ) -> None:
     """Make one page of run records: tables, curves and the paper's figures beside ours."""
-    # Imported here, so that `twofold --help` does not wait for Numba and Matplotlib.
+    from twofold._core.files import check_place, write_text
     from twofold.experiments import read_records
     from twofold.report import paper_page, paper_tables, read_galleries
 

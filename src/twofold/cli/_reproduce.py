@@ -8,16 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TextColumn,
-    TransferSpeedColumn,
-)
 
-from twofold._core.files import check_folder_place
+from twofold.cli._console import progress, show
 from twofold.cli._epoch_bars import RunBars, epoch_bars
 from twofold.cli._reproduce_tables import paper_table, unseen_table
 
@@ -96,14 +88,15 @@ def reproduce(
     if methods is not None:
         chosen = tuple(name.strip() for name in methods.split(",") if name.strip())
     request = Request(set_name, chosen, _seeds(seeds), epochs, device, data_dir, out, download)
+    from twofold._core.files import check_folder_place
+
     check_folder_place(out)  # before the work, not after it
     run = _reproduce_unseen if unseen else _reproduce_paper
-    run(request, Console())
+    run(request)
 
 
-def _reproduce_paper(request: Request, console: Console) -> None:
+def _reproduce_paper(request: Request) -> None:
     """Run the paper's protocol."""
-    # Imported here, so that `twofold --help` does not wait for torch and Numba.
     from twofold.experiments import DEFAULT_METHODS, PROTOCOLS
     from twofold.experiments import reproduce as run_all
 
@@ -113,10 +106,10 @@ def _reproduce_paper(request: Request, console: Console) -> None:
             "add --unseen."
         )
     if request.download:
-        _download(request, console)
+        _download(request)
     records = []
-    with epoch_bars(console, width=24) as progress:
-        bars = RunBars(progress)
+    with epoch_bars(width=24, transient=False) as drawn:
+        bars = RunBars(drawn)
         for record in run_all(
             request.set_name.value,
             request.out,
@@ -129,22 +122,24 @@ def _reproduce_paper(request: Request, console: Console) -> None:
         ):
             records.append(record)
             bars.stop(record)
-    console.print(paper_table(PROTOCOLS[request.set_name.value], records))
-    _say_where(console, len(records), request.out / request.set_name.value, request.out)
+    show(paper_table(PROTOCOLS[request.set_name.value], records))
+    _say_where(len(records), request.out / request.set_name.value, request.out)
 
 
-def _reproduce_unseen(request: Request, console: Console) -> None:
+def _reproduce_unseen(request: Request) -> None:
     """Run what is trained on some kinds and scored on others, each way there is."""
+    from rich.text import Text
+
     from twofold.experiments import UNSEEN_METHODS, reproduce_unseen, unseen_protocols
 
     protocols = unseen_protocols(request.set_name.value)
     if request.download:
-        _download(request, console)
+        _download(request)
     for protocol in protocols:
-        console.print(protocol.title, style="bold", markup=False)
+        show(Text(protocol.title, style="bold"))
         records = []
-        with epoch_bars(console, width=32) as progress:
-            bars = RunBars(progress)
+        with epoch_bars(width=32, transient=False) as drawn:
+            bars = RunBars(drawn)
             for record in reproduce_unseen(
                 protocol.name,
                 request.out,
@@ -157,20 +152,18 @@ def _reproduce_unseen(request: Request, console: Console) -> None:
             ):
                 records.append(record)
                 bars.stop(record)
-        console.print(unseen_table(records))
-        _say_where(console, len(records), request.out / protocol.name, request.out)
+        show(unseen_table(records))
+        _say_where(len(records), request.out / protocol.name, request.out)
 
 
-def _say_where(console: Console, n_records: int, place: Path, out: Path) -> None:
-    console.print(
-        f"{n_records} records in {place}. `twofold report {out}` makes a page of them.",
-        markup=False,
-        soft_wrap=True,
-    )
+def _say_where(n_records: int, place: Path, out: Path) -> None:
+    show(f"{n_records} records in {place}. `twofold report {out}` makes a page of them.")
 
 
-def _download(request: Request, console: Console) -> None:
+def _download(request: Request) -> None:
     """Fetch a set, unless it is there."""
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+
     from twofold.datasets import download
 
     set_name = request.set_name
@@ -180,18 +173,18 @@ def _download(request: Request, console: Console) -> None:
     except FileNotFoundError:
         pass  # what is missing is fetched
     name = "nus_wide" if set_name is SetName.nuswide else set_name.value
-    with Progress(
+    with progress(
         TextColumn("{task.description:<24}"),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),
-        console=console,
-    ) as progress:
-        bar = progress.add_task(f"Downloading {name}", total=None)
+        transient=False,
+    ) as drawn:
+        bar = drawn.add_task(f"Downloading {name}", total=None)
         download(
             name,
             request.data_dir,
-            progress=lambda done, total: progress.update(bar, completed=done, total=total),
+            progress=lambda done, total: drawn.update(bar, completed=done, total=total),
         )
 
 

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.float32 import LARGEST
-from twofold._core.reasons import on_one_line
+from twofold._core.names import SHOWN_CHARACTERS, nearest_name, shown_names
 from twofold.datasets._table_files import PARQUET, TABLE_SUFFIXES, line_of, read_table
 
 ROW_NUMBER = r"^(0|[1-9][0-9]{0,17})$"
 """Text that is a whole number and is written in the only way it can be: 7, not 007."""
-SHOWN_COLUMNS = 12
-SHOWN_CHARACTERS = 60
+WORDS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
+"""How people write alike and not alike, beside 1 and 0; capitals do not count."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,10 +31,16 @@ class Columns:
         Where they stand.
     table : pyarrow.Table
         At least one row.
+    notes : tuple of str
+        What was not as usual when the file was read, a sentence each.
+    first_row : int
+        Number of the table's first row in the file, which may be read in pieces.
     """
 
     path: Path
     table: Any
+    notes: tuple[str, ...] = ()
+    first_row: int = 0
 
     @property
     def names(self) -> list[str]:
@@ -43,18 +49,28 @@ class Columns:
 
     def require(self, names: Collection[str]) -> None:
         """Refuse a file in which a column is missing."""
-        missing = [name for name in names if name not in self.names]
-        if missing:
-            shown = self.names[:SHOWN_COLUMNS]
-            there = ", ".join(on_one_line(name, SHOWN_CHARACTERS) for name in shown)
-            more = len(self.names) - SHOWN_COLUMNS
-            raise ValueError(
-                f"{self.path} has no column {missing[0]!r}: its columns are {there}"
-                f"{f' and {more} more' if more > 0 else ''}. Rename the one that is meant."
+        missing = next((name for name in names if name not in self.names), None)
+        if missing is not None:
+            meant = nearest_name(missing, self.names)
+            way_out = (
+                "Rename the one that is meant." if meant is None else f"Did you mean {meant!r}?"
             )
+            raise ValueError(
+                f"{self.path} has no column {missing!r}: its columns are "
+                f"{shown_names(self.names)}. {way_out}"
+            )
+
+    def one_of(self, names: Collection[str]) -> str:
+        """Return the first of several names that is a column's; a file without any is refused."""
+        for name in names:
+            if name in self.names:
+                return name
+        self.require(names)
+        raise AssertionError("require has said what is missing")
 
     def place(self, row: int) -> str:
         """Return where a row stands: its line in a text, else its number from 0 on."""
+        row += self.first_row
         is_text = self.path.suffix.lower() not in PARQUET
         line = line_of(self.path, row) if is_text else None
         return f"row {row}" if line is None else f"line {line}"
@@ -98,7 +114,30 @@ class Columns:
                 f"{self.place(row)} ({value})."
             )
         # Not "safe": a whole number beyond 2**53 is rounded as any other number is.
-        numbers = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+        numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return self._finite(name, np.asarray(numbers))
+
+    def grades(self, name: str) -> NDArray[np.float64]:
+        """Return a column of 0 to 1 that may be written as true and false, or yes and no."""
+        import pyarrow as pa
+
+        column = self._column(name)
+        if not _is_text(column.type):
+            return self.numbers(name)
+        coded = column.cast(pa.string()).fill_null("").dictionary_encode()
+        values = [_as_grade(text) for text in coded.dictionary.to_pylist()]
+        wrong = [code for code, value in enumerate(values) if value is None]
+        codes = np.asarray(coded.indices.to_numpy())
+        if wrong:
+            row = int(np.flatnonzero(np.isin(codes, wrong))[0])
+            raise ValueError(
+                f"The column {name!r} of {self.path} must hold numbers, or true and false, or yes "
+                f"and no, first not so at {self.place(row)} "
+                f"({coded.dictionary[int(codes[row])].as_py()[:SHOWN_CHARACTERS]!r})."
+            )
+        return self._finite(name, np.array(values, dtype=np.float64)[codes])
+
+    def _finite(self, name: str, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         wrong = np.flatnonzero(~(np.abs(numbers) <= LARGEST))
         if wrong.size:
             first = numbers[wrong[0]]
@@ -131,7 +170,7 @@ def read_columns(path: str | os.PathLike[str], text: Collection[str] = ()) -> Co
         Columns of a text file that are kept as they are written, so that 007 is not 7.
     """
     file = existing_file(path, TABLE_SUFFIXES)
-    return Columns(file, read_table(file, text))
+    return Columns(file, *read_table(file, text))
 
 
 def existing_file(path: str | os.PathLike[str], suffixes: Collection[str]) -> Path:
@@ -162,6 +201,29 @@ def as_row_numbers(*columns: Any) -> list[Any]:
     return [column.cast(pa.int64() if are_numbers else pa.string()) for column in columns]
 
 
+def unique_ids(columns: Columns, name: str) -> NDArray[Any]:
+    """Return what a column calls the rows, int64 or str objects, each row differently."""
+    (ids,) = as_row_numbers(columns.ids(name))
+    called = np.asarray(ids.to_numpy(zero_copy_only=False))
+    codes = ids.dictionary_encode().indices.to_numpy()
+    # Codes count up where an id is new, so the first that falls behind repeats one.
+    repeated = np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1) == 0)
+    if repeated.size:
+        row = int(repeated[0])
+        raise ValueError(
+            f"The column {name!r} of {columns.path} must name every row differently; first again "
+            f"at {columns.place(row)} ({called[row]!r}), {repeated.size} row(s) in all."
+        )
+    return called
+
+
+def is_text_type(kind: Any) -> bool:
+    """Whether a column holds text, each value by itself or as the number of one."""
+    import pyarrow as pa
+
+    return _is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
 def _is_text(kind: Any) -> bool:
     import pyarrow as pa
 
@@ -178,6 +240,17 @@ def _is_number(kind: Any) -> bool:
         is_kind(kind)
         for is_kind in (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
     )
+
+
+def _as_grade(text: str) -> float | None:
+    """Return what is meant by 1, 0.5, yes or FALSE; NaN if nothing is written, None if unclear."""
+    word = text.strip().casefold()
+    if not word:
+        return float("nan")
+    try:
+        return WORDS[word] if word in WORDS else float(word)
+    except ValueError:
+        return None
 
 
 def _is_beyond_int64(column: Any) -> bool:

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from twofold._core.float32 import as_float32
 from twofold._core.numpy_files import SPARSE_FORMAT, as_sparse, read_npy, read_npz
-from twofold.datasets._columns import Columns, as_row_numbers, existing_file, read_columns
+from twofold.datasets._columns import (
+    Columns,
+    existing_file,
+    is_text_type,
+    read_columns,
+    unique_ids,
+)
 from twofold.datasets._table_files import TABLE_SUFFIXES
 
 KEY = "id"
@@ -29,10 +35,13 @@ class FeatureTable:
         What is known of each item.
     keys : ndarray of int64 or of str objects, shape (n_items,)
         What each row is called; 0 .. n_items - 1 if the file does not say.
+    notes : tuple of str
+        What was not as usual when the file was read, a sentence each.
     """
 
     features: Any
     keys: NDArray[Any]
+    notes: tuple[str, ...] = ()
 
     @property
     def n_items(self) -> int:
@@ -56,19 +65,24 @@ def load_table(path: str | os.PathLike[str], key: str | None = None) -> FeatureT
     if file.suffix.lower() in (".npy", ".npz"):
         if key is not None:
             raise ValueError(f"key={key!r} names a column, but {file} has none.")
-        features = _checked(file, _read_array(file))
+        features = read_matrix(file)
         return FeatureTable(features, np.arange(features.shape[0]))
     columns = read_columns(file, text=(key or KEY,))
     named = _key_column(columns, key)
     kept = [name for name in columns.names if name != named]
     if not kept:
         raise ValueError(f"{file} has no column of features beside {named!r}.")
-    keys = _keys(columns, named)
+    keys = np.arange(columns.table.num_rows) if named is None else unique_ids(columns, named)
     features = np.empty((columns.table.num_rows, len(kept)), dtype=np.float32)
     for number, name in enumerate(kept):
         numbers = columns.numbers(name)
         features[:, number] = as_float32(f"The column {name!r} of {file}", numbers)
-    return FeatureTable(features, keys)
+    return FeatureTable(features, keys, columns.notes)
+
+
+def read_matrix(file: Path) -> Any:
+    """Return the matrix of a .npy or .npz file as float32, dense or CSR."""
+    return _checked(file, _read_array(file))
 
 
 def _read_array(file: Path) -> Any:
@@ -97,33 +111,9 @@ def _checked(file: Path, features: Any) -> Any:
 
 def _key_column(columns: Columns, key: str | None) -> str | None:
     """Return the column that names the rows, None if there is none."""
-    import pyarrow as pa
-
     if key is not None:
         columns.require([key])
         return key
     if KEY in columns.names:
         return KEY
-    first = columns.table[0].type
-    if pa.types.is_dictionary(first):
-        first = first.value_type
-    is_text = pa.types.is_string(first) or pa.types.is_large_string(first)
-    return columns.names[0] if is_text else None
-
-
-def _keys(columns: Columns, name: str | None) -> NDArray[Any]:
-    """Return what the rows are called, each differently."""
-    if name is None:
-        return np.arange(columns.table.num_rows)
-    (ids,) = as_row_numbers(columns.ids(name))
-    keys = np.asarray(ids.to_numpy(zero_copy_only=False))
-    codes = ids.dictionary_encode().indices.to_numpy()
-    repeated = np.flatnonzero(codes != np.arange(codes.size))
-    if repeated.size:
-        # Codes count up where a key is new, so the first that falls behind repeats one.
-        row = int(repeated[0])
-        raise ValueError(
-            f"The column {name!r} of {columns.path} must name every row differently; first again "
-            f"at {columns.place(row)} ({keys[row]!r})."
-        )
-    return keys
+    return columns.names[0] if is_text_type(columns.table[0].type) else None

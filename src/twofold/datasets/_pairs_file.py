@@ -7,7 +7,7 @@ kept so that an item can be called by its own name.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,12 @@ from twofold._core.checks import LARGEST_WEIGHT
 from twofold._core.keys import check_keys
 from twofold.datasets._columns import Columns, as_row_numbers, read_columns
 
-NEEDED = ("left", "right", "similar")
+NAMES = {
+    "left": ("left", "ltable_id", "left_id", "id1"),
+    "right": ("right", "rtable_id", "right_id", "id2"),
+    "similar": ("similar", "label", "match"),
+}
+"""What the columns are called, here and in the sets of others; the first that is there counts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +39,8 @@ class PairsFile:
         How much a statement counts, if the file says so.
     keys : ndarray of int64 or of str objects, shape (n_items,)
         What each item is called.
+    notes : tuple of str
+        What was not as usual when the file was read, a sentence each.
     """
 
     left: NDArray[np.int64]
@@ -41,6 +48,7 @@ class PairsFile:
     similar: NDArray[np.float32]
     weight: NDArray[np.float32] | None
     keys: NDArray[Any]
+    notes: tuple[str, ...] = ()
 
     @property
     def n_items(self) -> int:
@@ -71,13 +79,21 @@ def load_pairs(path: str | os.PathLike[str], keys: ArrayLike | None = None) -> P
     >>> pairs.left.tolist(), pairs.right.tolist(), pairs.keys.tolist()
     ([0, 1], [1, 2], ['ann', 'bob', 'eve'])
     """
-    columns = read_columns(path, text=("left", "right"))
-    columns.require(NEEDED)
+    columns = read_pair_columns(path)
     left, right, names = _numbered(columns, keys)
-    similar = _read_within(columns, "similar", 1.0)
-    weight = _read_within(columns, "weight", LARGEST_WEIGHT) if "weight" in columns.names else None
-    _refuse_self_pairs(columns, left, right, names)
-    return PairsFile(left, right, similar, weight, names)
+    similar = read_within(columns, "similar", 1.0)
+    weight = read_weight(columns)
+    refuse_self_pairs(columns, left, right, names)
+    return PairsFile(left, right, similar, weight, names, columns.notes)
+
+
+def read_pair_columns(path: str | os.PathLike[str]) -> Columns:
+    """Read a file of pairs; the columns that are needed are called as we call them."""
+    columns = read_columns(path, text=[name for names in NAMES.values() for name in names])
+    ours = {columns.one_of(names): name for name, names in NAMES.items()}
+    return replace(
+        columns, table=columns.table.rename_columns([ours.get(n, n) for n in columns.names])
+    )
 
 
 def _numbered(
@@ -94,7 +110,7 @@ def _numbered(
         bare = [key.strip() if isinstance(key, str) else key for key in called.tolist()]
         *ids, known = as_row_numbers(*ids, pa.array(check_keys("keys", bare).tolist()))
         left, right = (
-            _looked_up(columns, name, column, known)
+            look_up(columns, name, column, known, "the feature table")
             for name, column in zip(("left", "right"), ids, strict=True)
         )
         return left, right, called
@@ -108,8 +124,8 @@ def _numbered(
     return numbers[:n_pairs], numbers[n_pairs:], names
 
 
-def _looked_up(columns: Columns, name: str, ids: Any, known: Any) -> NDArray[np.int64]:
-    """Return the row of each id in the feature table."""
+def look_up(columns: Columns, name: str, ids: Any, known: Any, where: str) -> NDArray[np.int64]:
+    """Return the row of each id among those that are known; `where` is what they are in."""
     from pyarrow import compute
 
     places = compute.index_in(ids, value_set=known)
@@ -117,16 +133,21 @@ def _looked_up(columns: Columns, name: str, ids: Any, known: Any) -> NDArray[np.
     if unknown.size:
         row = int(unknown[0])
         raise ValueError(
-            f"{unknown.size} id(s) in the column {name!r} of {columns.path} are not in the feature "
-            f"table, first {ids[row].as_py()!r} at {columns.place(row)}; its {len(known)} rows are "
+            f"{unknown.size} id(s) in the column {name!r} of {columns.path} are not in {where}, "
+            f"first {ids[row].as_py()!r} at {columns.place(row)}; its {len(known)} rows are "
             f"called {known[0].as_py()!r} to {known[len(known) - 1].as_py()!r}."
         )
     return np.asarray(places.to_numpy(), dtype=np.int64)
 
 
-def _read_within(columns: Columns, name: str, largest: float) -> NDArray[np.float32]:
+def read_weight(columns: Columns) -> NDArray[np.float32] | None:
+    """Return how much each statement counts, if the file says so."""
+    return read_within(columns, "weight", LARGEST_WEIGHT) if "weight" in columns.names else None
+
+
+def read_within(columns: Columns, name: str, largest: float) -> NDArray[np.float32]:
     """Return a column of numbers from 0 to `largest`."""
-    values = columns.numbers(name)
+    values = columns.grades(name)
     wrong = np.flatnonzero((values < 0) | (values > largest))
     if wrong.size:
         value = values[wrong[0]]
@@ -143,7 +164,7 @@ def _read_within(columns: Columns, name: str, largest: float) -> NDArray[np.floa
     return values.astype(np.float32)
 
 
-def _refuse_self_pairs(
+def refuse_self_pairs(
     columns: Columns, left: NDArray[np.int64], right: NDArray[np.int64], names: NDArray[Any]
 ) -> None:
     wrong = np.flatnonzero(left == right)

@@ -7,24 +7,29 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from twofold._core.limits import refuse_bomb
 from twofold._core.reasons import reason_of
-from twofold._core.text_files import refuse_not_utf8
+from twofold._core.text_files import encoding_of
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
 TABLE_SUFFIXES = (*DELIMITERS, *PARQUET)
 LARGEST_BLOCK = 2**30
+PIECE_BYTES = 2**22
+"""Of a text that is read in pieces: the more, the longer may one row be."""
 MOST_COLUMNS = 2**16
 """Of a text: Arrow needs some kilobytes for each, however few rows there are."""
 NUMBER_BYTES = 8
 
 
-def read_table(file: Path, text: Collection[str]) -> Any:
-    """Return a file's table, its headings without spaces around them, each of them once.
+def read_table(file: Path, text: Collection[str]) -> tuple[Any, tuple[str, ...]]:
+    """Return a file's table, and notes on how it was read.
+
+    Its headings come without spaces around them, each of them once.
 
     Parameters
     ----------
@@ -33,15 +38,62 @@ def read_table(file: Path, text: Collection[str]) -> Any:
     text : collection of str
         Columns of a text file that are kept as they are written, so that 007 is not 7.
     """
-    is_parquet = file.suffix.lower() in PARQUET
-    if not is_parquet:
-        refuse_not_utf8(file)
+    with _named(file):
+        if file.suffix.lower() in PARQUET:
+            return checked_table(file, _read_parquet(file)), ()
+        encoding = encoding_of(file)
+        table = checked_table(file, _read_text(file, text, encoding))
+    return table, encoding_notes(file, encoding)
+
+
+def iterate_table(file: Path, n_rows: int, only: str | None = None) -> Iterator[Any]:
+    """Yield a file's table, or one column, in pieces of `n_rows` rows at most.
+
+    Every column of a text is text here: whether all of it is numbers is known only at its end.
+    """
+    n_read = 0
+    read_pieces = _parquet_pieces if file.suffix.lower() in PARQUET else _text_pieces
+    with _named(file):
+        for piece in read_pieces(file, n_rows, only):
+            if piece.num_rows:
+                yield checked_table(file, piece)
+                n_read += piece.num_rows
+    if not n_read:
+        raise ValueError(f"{file} has a heading but no row: there is nothing to read.")
+
+
+def checked_table(file: Path, table: Any) -> Any:
+    """Return a table, each column one array, its offsets and letters checked."""
+    # Arrow trusts the offsets and the UTF-8 of a file.
+    table = table.combine_chunks()
+    table.validate(full=True)
+    names = [str(name).strip() for name in table.column_names]
+    _refuse_repeated(file, names)
+    if not table.num_rows:
+        raise ValueError(f"{file} has a heading but no row: there is nothing to read.")
+    return table.rename_columns(names)
+
+
+def encoding_notes(file: Path, encoding: str) -> tuple[str, ...]:
+    """Say that a text is not UTF-8, and as what it was read."""
+    if encoding == "utf-8":
+        return ()
+    return (f"{file} is not UTF-8 and was read as {encoding}: save it as UTF-8 to be sure.",)
+
+
+def line_of(file: Path, row: int) -> int | None:
+    """Return the line of a text on which a row, from 0 below the heading, ends; None if unsure."""
+    for number, (line, _) in enumerate(_rows(file, "utf-8")):
+        if number == row + 1:
+            return line
+    return None
+
+
+@contextmanager
+def _named(file: Path) -> Iterator[None]:
+    """Turn what is wrong with a file into one sentence with its name."""
     try:
-        table = _read_parquet(file) if is_parquet else _read_text(file, text)
-        # Arrow trusts the offsets and the UTF-8 of a file; a column is one array from here on.
-        table = table.combine_chunks()
-        table.validate(full=True)
-        names = [str(name).strip() for name in table.column_names]
+        yield
     except _TableError as error:
         raise ValueError(f"{file} {error}") from error
     # Arrow's own errors are of many kinds; all of them are of this file.
@@ -49,18 +101,6 @@ def read_table(file: Path, text: Collection[str]) -> Any:
         if str(file) in str(error) and isinstance(error, ValueError):
             raise
         raise _unreadable(file, error) from error
-    _refuse_repeated(file, names)
-    if not table.num_rows:
-        raise ValueError(f"{file} has a heading but no row: there is nothing to read.")
-    return table.rename_columns(names)
-
-
-def line_of(file: Path, row: int) -> int | None:
-    """Return the line of a text on which a row, from 0 below the heading, ends; None if unsure."""
-    for number, (line, _) in enumerate(_rows(file)):
-        if number == row + 1:
-            return line
-    return None
 
 
 class _TableError(ValueError):
@@ -72,6 +112,21 @@ def _unreadable(file: Path, error: Exception) -> ValueError:
 
 
 def _read_parquet(file: Path) -> Any:
+    with _opened_parquet(file) as opened:
+        return opened.read()
+
+
+def _parquet_pieces(file: Path, n_rows: int, only: str | None) -> Iterator[Any]:
+    import pyarrow as pa
+
+    with _opened_parquet(file) as opened:
+        columns = _called(only, opened.schema_arrow.names)
+        for batch in opened.iter_batches(n_rows, columns=columns):
+            yield pa.Table.from_batches([batch])
+
+
+@contextmanager
+def _opened_parquet(file: Path) -> Iterator[Any]:
     # Imported here, so that data sets load without waiting for Arrow.
     from pyarrow import parquet
 
@@ -81,39 +136,86 @@ def _read_parquet(file: Path) -> Any:
         packed = sum(facts.row_group(k).total_byte_size for k in range(facts.num_row_groups))
         numbers = NUMBER_BYTES * facts.num_rows * facts.num_columns
         refuse_bomb(file, max(packed, numbers), "Write it as CSV if it is truly that large.")
-        return opened.read()
+        yield opened
 
 
-def _read_text(file: Path, text: Collection[str]) -> Any:
+def _read_text(file: Path, text: Collection[str], encoding: str) -> Any:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    heading = next((row for _, row in _rows(file)), [])
+    heading = _heading(file, encoding)
+    kept = [name for name in heading if name.strip() in text]
+    # A column's type is seen in the first block, where 0 and 1 do not tell of a grade further down.
+    block_size = min(file.stat().st_size + 1, LARGEST_BLOCK)
+    try:
+        return arrow_csv.read_csv(file, **_options(file, kept, encoding, block_size))
+    except pa.ArrowInvalid:
+        _refuse_ragged(file, len(heading), encoding)
+        raise
+
+
+def _text_pieces(file: Path, n_rows: int, only: str | None) -> Iterator[Any]:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    encoding = encoding_of(file)
+    heading = _heading(file, encoding)
+    waiting: list[Any] = []
+    try:
+        options = _options(file, heading, encoding, PIECE_BYTES)
+        options["convert_options"].include_columns = _called(only, heading) or []
+        with arrow_csv.open_csv(file, **options) as opened:
+            for batch in opened:
+                waiting.append(batch)
+                if sum(one.num_rows for one in waiting) >= n_rows:
+                    yield from _cut(pa.Table.from_batches(waiting), n_rows)
+                    waiting = []
+    except pa.ArrowInvalid:
+        _refuse_ragged(file, len(heading), encoding)
+        raise
+    if waiting:
+        yield from _cut(pa.Table.from_batches(waiting), n_rows)
+
+
+def _called(only: str | None, names: list[str]) -> list[str] | None:
+    """Return a column as its file spells it, spaces and all; None if all columns are wanted."""
+    return None if only is None else [name for name in names if name.strip() == only][:1]
+
+
+def _cut(table: Any, n_rows: int) -> Iterator[Any]:
+    for start in range(0, table.num_rows, n_rows):
+        yield table.slice(start, n_rows)
+
+
+def _heading(file: Path, encoding: str) -> list[str]:
+    heading = next((row for _, row in _rows(file, encoding)), [])
     if len(heading) > MOST_COLUMNS:
         raise _TableError(
             f"has {len(heading):,} columns, and {MOST_COLUMNS:,} are the most of a text: save it "
             "by np.save, or as Parquet."
         )
-    kept = [name for name in heading if name.strip() in text]
-    # A column's type is seen in the first block, where 0 and 1 do not tell of a grade further down.
-    block_size = min(file.stat().st_size + 1, LARGEST_BLOCK)
-    try:
-        return arrow_csv.read_csv(
-            file,
-            read_options=arrow_csv.ReadOptions(block_size=block_size),
-            parse_options=arrow_csv.ParseOptions(delimiter=DELIMITERS[file.suffix.lower()]),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(kept, pa.string()), strings_can_be_null=False
-            ),
-        )
-    except pa.ArrowInvalid:
-        _refuse_ragged(file, len(heading))
-        raise
+    return heading
 
 
-def _refuse_ragged(file: Path, n_columns: int) -> None:
+def _options(file: Path, kept: Collection[str], encoding: str, block_size: int) -> dict[str, Any]:
+    """Return how Arrow is to read a text, `kept` being columns that stay as they are written."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    return {
+        "read_options": arrow_csv.ReadOptions(block_size=block_size, encoding=encoding),
+        "parse_options": arrow_csv.ParseOptions(
+            delimiter=DELIMITERS[file.suffix.lower()], newlines_in_values=True
+        ),
+        "convert_options": arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(kept, pa.string()), strings_can_be_null=False
+        ),
+    }
+
+
+def _refuse_ragged(file: Path, n_columns: int, encoding: str) -> None:
     """Refuse rows that are longer or shorter than the heading."""
-    for line, row in _rows(file):
+    for line, row in _rows(file, encoding):
         if len(row) != n_columns:
             raise _TableError(
                 f"has {len(row)} field(s) at line {line}, and {n_columns} in its heading: mend "
@@ -132,9 +234,10 @@ def _refuse_repeated(file: Path, names: list[str]) -> None:
         seen.add(name)
 
 
-def _rows(file: Path) -> Iterator[tuple[int, list[str]]]:
+def _rows(file: Path, encoding: str) -> Iterator[tuple[int, list[str]]]:
     """Yield each row of a text that is not empty, with the line it ends on."""
-    with file.open(encoding="utf-8-sig", errors="replace", newline="") as opened:
+    encoding = "utf-8-sig" if encoding == "utf-8" else encoding
+    with file.open(encoding=encoding, errors="replace", newline="") as opened:
         reader = csv.reader(opened, delimiter=DELIMITERS[file.suffix.lower()])
         try:
             for row in reader:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold._core.model_card import plain_parameters
 from twofold.estimators._model import NESTED, Fitted, Model, save_model
+from twofold.estimators._onnx_file import InputType, write_onnx
 from twofold.evaluation import (
     Calibration,
     Metric,
@@ -90,8 +91,16 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return check_points(points, self.n_components_)
 
     def _finish(self, points: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return an embedder's points as the embedding; a learner may normalise them."""
-        return points
+        """Return an embedder's points as the embedding, of length 1 if the learner says so."""
+        if not self._has_unit_points:
+            return points
+        lengths = np.linalg.norm(points, axis=1, keepdims=True)
+        return np.asarray(points / lengths.clip(1e-12), dtype=np.float32)
+
+    @property
+    def _has_unit_points(self) -> bool:
+        """Whether the embedder's points are divided by their lengths."""
+        return False
 
     def pair_similarity(self, A: Any, B: Any) -> NDArray[np.float32]:
         """Return how alike row k of `A` and row k of `B` are: −‖a − b‖, a·b or the cosine.
@@ -193,6 +202,37 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Write the model to a folder that `twofold.load` opens; see `MetricLearner.save`."""
         check_is_fitted(self)
         return save_model(self.to_model(), folder)
+
+    def to_onnx(self, path: str | os.PathLike[str], *, input_type: InputType = "float32") -> Path:
+        """Write the embedding as one ONNX file, for onnxruntime and other runtimes without torch.
+
+        Its input "features" is what `transform` takes, its output "points" what that returns, up to
+        rounding of float32: scaling, network or map, and the metric step are inside. The number of
+        items is free. Notes in the file (`custom_metadata_map`) name the metric, the threshold as a
+        similarity, the number of components and the feature names. Needs the extra ``onnx``.
+
+        Parameters
+        ----------
+        path : path
+            Of the file; one that is there is replaced once the new one is whole.
+        input_type : {"float32", "uint8"}
+            Of the input, shape (n_items, *item_shape). Dense: a model that was fitted to a sparse
+            matrix takes its rows as they are with their zeros.
+
+        Returns
+        -------
+        Path
+            Of the file.
+
+        Notes
+        -----
+        Networks by name, ridge maps, the features as given and modules that are an nn.Sequential of
+        usual layers are written directly; any other module goes through torch's exporter, which
+        needs ``onnxscript``. Of scikit-learn's regressors linear models, KernelRidge, MLPRegressor
+        and pipelines of StandardScaler or PCA with these can be exported; others raise a TypeError.
+        """
+        check_is_fitted(self)
+        return write_onnx(self.to_model(), path, input_type, self._has_unit_points)
 
     def to_model(self) -> Model:
         """Return what is saved of a fitted learner."""

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from twofold._core.checks import as_array, check_number
 from twofold._core.random import RandomState
 from twofold.estimators._metric_learner import MetricLearner
+from twofold.estimators._onnx_file import InputType
 from twofold.evaluation import Strategy, choose_threshold, pair_auroc
 from twofold.regression import preprocessed
 from twofold.relations import PairRelation, alike_by_sign
@@ -171,6 +172,11 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Write the model to a folder; `twofold.load` opens it as the `MetricLearner` it is."""
         check_is_fitted(self)
         return self.learner_.save(folder)
+
+    def to_onnx(self, path: str | os.PathLike[str], *, input_type: InputType = "float32") -> Path:
+        """Write the embedding as one ONNX file; see `MetricLearner.to_onnx`."""
+        check_is_fitted(self)
+        return self.learner_.to_onnx(path, input_type=input_type)
 
     def _vectors(self, pairs: Any) -> NDArray[Any]:
         """Return pairs as an array of shape (n_pairs, 2, *item_shape)."""

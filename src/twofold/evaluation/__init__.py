@@ -7,6 +7,7 @@ from twofold.evaluation._calibration import (
     scaled_similarity,
 )
 from twofold.evaluation._class_splits import ClassFold, split_classes
+from twofold.evaluation._decisions import DecisionScores, decision_scores
 from twofold.evaluation._knn import knn_accuracy, knn_jaccard
 from twofold.evaluation._neighbours import nearest_indices
 from twofold.evaluation._one_shot import OneShotScores, one_shot_accuracy
@@ -21,6 +22,7 @@ from twofold.evaluation._verification import VerificationScores, verification_sc
 __all__ = [
     "Calibration",
     "ClassFold",
+    "DecisionScores",
     "Interval",
     "Metric",
     "OneShotScores",
@@ -32,6 +34,7 @@ __all__ = [
     "VerificationScores",
     "all_pairs_auroc",
     "choose_threshold",
+    "decision_scores",
     "fit_similarity_calibration",
     "gain_error",
     "knn_accuracy",

@@ -57,6 +57,7 @@ from twofold.regression._network_embedder import (
     predict_points,
 )
 from twofold.regression._networks import NETWORKS, NetworkName, build_network, fill_form, mlp
+from twofold.regression._onnx_embedder import write_embedder
 from twofold.regression._preparation import (
     network_kind,
     out_of_memory_sentence,
@@ -157,4 +158,5 @@ __all__ = [
     "train_network",
     "validation_loss",
     "with_feature_skip",
+    "write_embedder",
 ]

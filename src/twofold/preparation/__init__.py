@@ -1,0 +1,10 @@
+"""Tables, text and images to features, as scikit-learn transformers.
+
+A table's columns are told apart by themselves, and what each became can be seen; what was fitted is
+saved without pickle, so that a model takes raw rows later.
+"""
+
+from twofold.preparation._plan import KINDS, ColumnPlan
+from twofold.preparation._table import TablePreparation
+
+__all__ = ["KINDS", "ColumnPlan", "TablePreparation"]

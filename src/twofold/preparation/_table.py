@@ -1,0 +1,227 @@
+"""A table to features: columns told apart, each by what suits its kind, side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from twofold._core.checks import check_choice
+from twofold.preparation._blocks import Block, ColumnBlock, EmbeddingBlock, TogetherBlock
+from twofold.preparation._kinds import Told, tell
+from twofold.preparation._plan import KINDS, ColumnPlan, Kind
+from twofold.preparation._table_store import restore_blocks, save_blocks
+from twofold.preparation._tables import as_table, pick
+from twofold.preparation._values import as_texts, one_array
+
+
+class TablePreparation(TransformerMixin, BaseEstimator):
+    """Features of a table's rows.
+
+    Columns are told apart by themselves; `columns_` says what became of each. Numbers and dates
+    are scaled by median and quartiles, frequent categories have a feature each, text becomes words
+    and letters by TF-IDF, each column by itself and all text columns together. Missing values are
+    0 after scaling, and marked by a feature of their own in numbers and dates.
+
+    Parameters
+    ----------
+    kinds : mapping of str to str, optional
+        Columns whose kind is known: "number", "category", "date", "text", "vector", "image", "id"
+        or "dropped".
+    columns : sequence of str, optional
+        The columns to use; by default all. Of an array it may also name all columns.
+    text_model : path, optional
+        Folder of a model2vec or sentence-transformers model on this computer; its vectors of each
+        text column stand beside the n-grams. It is not copied when the preparation is saved.
+
+    Attributes
+    ----------
+    columns_ : tuple of ColumnPlan
+        What became of each column.
+    n_features_out_ : int
+        Number of features.
+    is_sparse_ : bool
+        Whether features come as a csr_array: if there is text.
+
+    Examples
+    --------
+    >>> from twofold.preparation import TablePreparation
+    >>> table = {"title": ["red chair", "red table", "a chair"], "price": ["$10", "$1,250.00", ""]}
+    >>> preparation = TablePreparation().fit(table)
+    >>> [(plan.name, plan.kind, plan.n_missing) for plan in preparation.columns_]
+    [('title', 'text', 0), ('price', 'number', 1)]
+    """
+
+    def __init__(
+        self,
+        kinds: Mapping[str, str] | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        text_model: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.kinds = kinds
+        self.columns = columns
+        self.text_model = text_model
+
+    def fit(self, X: Any, y: Any = None, *, right: Any = None) -> Self:
+        """Tell the columns apart and fit each.
+
+        Parameters
+        ----------
+        X : pyarrow.Table, DataFrame, mapping of str to sequence, or array of shape (n, p)
+            A row an item.
+        y : object
+            Ignored, as pipelines pass one.
+        right : table, optional
+            A second table of the same columns, between which and `X` pairs are: both are fitted.
+        """
+        _refuse_second_table(y)
+        table = self._joined(X, right)
+        self._blocks, self.columns_ = self._fit_columns(table)
+        self.feature_names_in_ = np.array([plan.name for plan in self.columns_], dtype=object)
+        self.n_features_in_ = len(self.columns_)
+        self.n_features_out_ = sum(block.n_features for block in self._blocks)
+        self.is_sparse_ = any(block.is_sparse for block in self._blocks)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return features of a table with the columns that were fitted; others are ignored.
+
+        Returns
+        -------
+        features : ndarray or csr_array of float32, shape (n_rows, n_features_out_)
+        """
+        check_is_fitted(self, "columns_")
+        used = [plan.name for plan in self.columns_ if plan.n_features]
+        table = pick(as_table(X, list(self.feature_names_in_)), used)
+        columns = {name: one_array(table[name]) for name in used}
+        features = [block.transform(columns) for block in self._blocks]
+        if self.is_sparse_:
+            stacked = sparse.hstack(features, format="csr", dtype=np.float32)
+            return sparse.csr_array(stacked)
+        return np.ascontiguousarray(np.hstack(features), dtype=np.float32)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return a name for each feature: the column's, and what of it."""
+        del input_features
+        check_is_fitted(self, "columns_")
+        names = [name for block in self._blocks for name in block.feature_names()]
+        return np.array(names, dtype=object)
+
+    def save(self, folder: str | os.PathLike[str]) -> dict[str, Any]:
+        """Write the arrays to a folder that is there; return the rest, plain enough for JSON."""
+        check_is_fitted(self, "columns_")
+        return save_blocks(Path(folder), self._blocks, self.columns_, self.get_params())
+
+    @classmethod
+    def open(cls, description: Mapping[str, Any], folder: str | os.PathLike[str]) -> Self:
+        """Return a preparation that was saved; whatever is damaged is a sentence.
+
+        Parameters
+        ----------
+        description : mapping
+            What `save` returned.
+        folder : path
+            What it was given.
+        """
+        blocks, columns, parameters = restore_blocks(description, Path(folder))
+        opened = cls(**parameters)
+        opened._blocks, opened.columns_ = blocks, columns
+        opened.feature_names_in_ = np.array([plan.name for plan in columns], dtype=object)
+        opened.n_features_in_ = len(columns)
+        opened.n_features_out_ = sum(block.n_features for block in blocks)
+        opened.is_sparse_ = any(block.is_sparse for block in blocks)
+        return opened
+
+    def _joined(self, X: Any, right: Any) -> Any:
+        """Return all rows that are fitted, and the columns that are wanted."""
+        import pyarrow as pa
+
+        table = as_table(X, self.columns)
+        if self.columns is not None:
+            table = pick(table, list(self.columns))
+        if self.kinds:
+            pick(table, list(self.kinds))
+            for kind in self.kinds.values():
+                check_choice("kinds", kind, KINDS)
+        if not table.num_rows:
+            raise ValueError("The table has no row: there is nothing to fit.")
+        if right is None:
+            return table
+        other = pick(as_table(right, self.columns), table.column_names)
+        pairs = ((table[name], other[name]) for name in table.column_names)
+        joined = [_concatenated(*pair) for pair in pairs]
+        return pa.table(dict(zip(table.column_names, joined, strict=True)))
+
+    def _fit_columns(self, table: Any) -> tuple[list[Block], tuple[ColumnPlan, ...]]:
+        hints: Mapping[str, Any] = self.kinds or {}
+        blocks: list[Block] = []
+        plans = []
+        columns = {str(name): one_array(table[name]) for name in table.column_names}
+        for name, column in columns.items():
+            told = _told(name, column, hints.get(name))
+            block, plan = _fit_column(name, column, told)
+            plans.append(plan)
+            blocks += [] if block is None else [block]
+        texts = {plan.name: columns[plan.name] for plan in plans if plan.kind == "text"}
+        if len(texts) > 1:
+            blocks.append(TogetherBlock.fit(texts))
+        if self.text_model is not None:
+            blocks += [EmbeddingBlock.fit(name, self.text_model) for name in texts]
+        if not blocks:
+            why = "; ".join(f"{plan.name}: {plan.note or plan.kind}" for plan in plans[:5])
+            raise ValueError(f"No column of the table can become features ({why}).")
+        return blocks, tuple(plans)
+
+
+def _refuse_second_table(y: Any) -> None:
+    import pyarrow as pa
+
+    if isinstance(y, pa.Table | Mapping):
+        raise TypeError("A second table is passed by name: fit(table, right=other).")
+
+
+def _concatenated(first: Any, second: Any) -> Any:
+    """Return two columns as one; as text, if their types differ."""
+    import pyarrow as pa
+
+    first, second = one_array(first), one_array(second)
+    if first.type != second.type:
+        first, second = as_texts(first), as_texts(second)
+    return pa.concat_arrays([first, second])
+
+
+def _told(name: str, column: Any, hint: Kind | None) -> Told:
+    """Return what a column is: what the user says, with what it takes to read it so."""
+    told = tell(name, column)
+    if hint is None or hint == told.kind:
+        return told
+    if told.note == "no row has a value":
+        return told
+    return Told(hint, "as was asked")
+
+
+def _fit_column(name: str, column: Any, told: Told) -> tuple[Block | None, ColumnPlan]:
+    n_missing = _n_missing(column, told.kind)
+    block = ColumnBlock.fit(name, column, told)
+    n_features = 0 if block is None else block.n_features
+    note = told.note
+    if block is not None and not n_features:
+        block, note = None, "nothing in it comes twice"
+    return block, ColumnPlan(name, told.kind, n_missing, n_features, note)
+
+
+def _n_missing(column: Any, kind: Kind) -> int:
+    from twofold.preparation._values import as_numbers
+
+    if kind == "vector":
+        return int(column.null_count)
+    if kind == "number":
+        return int(np.isnan(as_numbers(column)).sum())
+    return int(as_texts(column).null_count)

@@ -1,0 +1,73 @@
+"""Sentence embeddings by a model of the user's own: a local folder, and nothing is downloaded."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Encoder = Callable[[Sequence[str]], NDArray[np.float32]]
+
+
+def open_text_model(folder: str | os.PathLike[str]) -> Encoder:
+    """Return what turns texts into vectors of length 1, by model2vec or sentence-transformers.
+
+    Parameters
+    ----------
+    folder : path
+        With modules.json, as sentence-transformers saves a model, or with config.json and
+        model.safetensors, as model2vec does.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise FileNotFoundError(
+            f"text_model must be a folder on this computer, and {str(folder)!r} is none: models "
+            "are not downloaded here. Get it first, by huggingface-cli download for one."
+        )
+    try:
+        encode = _static_model(place) if _is_static(place) else _transformer(place)
+    except ImportError as error:
+        raise ImportError(
+            f"{place} needs {error.name}: install twofold[text] for model2vec, or "
+            "sentence-transformers."
+        ) from error
+    # Their errors are of many kinds; all of them are of this folder.
+    except Exception as error:
+        raise ValueError(f"{place} is no text model that can be opened ({error}).") from error
+    return lambda texts: _unit_rows(encode(list(texts)))
+
+
+def _is_static(place: Path) -> bool:
+    """Whether a folder holds a model of model2vec, which may look like one of the other kind."""
+    try:
+        config = json.loads((place / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(config, dict) and config.get("model_type") == "model2vec"
+
+
+def _static_model(place: Path) -> Callable[[list[str]], Any]:
+    from model2vec import StaticModel
+
+    model = StaticModel.from_pretrained(place)
+    return lambda texts: model.encode(texts)
+
+
+def _transformer(place: Path) -> Callable[[list[str]], Any]:
+    if not (place / "modules.json").is_file():
+        raise ValueError("it has neither modules.json nor model2vec's config.json")
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(place), local_files_only=True)
+    return lambda texts: model.encode(texts, show_progress_bar=False)
+
+
+def _unit_rows(vectors: Any) -> NDArray[np.float32]:
+    points = np.nan_to_num(np.asarray(vectors, dtype=np.float32))
+    lengths = np.linalg.norm(points, axis=1, keepdims=True)
+    return np.asarray(points / np.where(lengths > 0, lengths, 1), dtype=np.float32)
