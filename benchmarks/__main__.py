@@ -18,6 +18,7 @@ BENCHMARKS = (
     "exact",
     "unseen_pairs",
     "growth",
+    "checks_cost",
     "gpu",
     "learning",
     "multilabel",
