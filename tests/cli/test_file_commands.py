@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from product_files import product_tables
 from typer.testing import CliRunner
 
-from tests.tasks.conftest import product_tables
 from twofold.cli import app
 
 RUNNER = CliRunner()

@@ -8,9 +8,9 @@ import pytest
 
 from twofold import load
 from twofold.datasets import read_records
+from twofold.relations import LabelRelation, PairRelation
 from twofold.tasks import FitRequest, PreparedModel, fit_files
 from twofold.tasks._held_out import hold_out
-from twofold.relations import LabelRelation, PairRelation
 
 
 def test_what_was_stated_is_counted(matched):

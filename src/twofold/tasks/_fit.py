@@ -15,7 +15,7 @@ from twofold.evaluation import DecisionScores, pair_similarity
 from twofold.matching import PairClassifier
 from twofold.preparation import ColumnPlan, ImagePreparation, TablePreparation
 from twofold.regression import Network, take_rows
-from twofold.relations import LabelRelation, PairRelation, Relation, TripletRelation
+from twofold.relations import PairRelation, Relation, TripletRelation
 from twofold.tasks._held_out import HeldOut, features_similarity, given_validation, hold_out
 from twofold.tasks._phases import Phases, Progress
 from twofold.tasks._places import check_new_model

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from twofold.datasets import Records, read_records
+from twofold.datasets import read_records
 from twofold.search import Neighbours
 from twofold.tasks._phases import Phases, Progress
 from twofold.tasks._places import check_new_file
-from twofold.tasks._prepared_model import PREPARED, PreparedModel
+from twofold.tasks._prepared_model import PreparedModel
 
 N_EMBEDDED = 2**16
 """Rows that are embedded at a time."""
@@ -119,3 +117,101 @@ def search_files(request: SearchRequest, progress: Progress | None = None) -> Se
     if request.out is not None:
         _write(request.out, result)
     return result
+
+
+def _kept_index(
+    place: Path, folder: Path, model: PreparedModel, items: Records, phases: Phases
+) -> tuple[NeighbourIndex, int]:
+    """Return the index of all rows; those that it has already are not embedded again."""
+    store = IndexStore.open(place, model.learner.metric_, fingerprint=_fingerprint(folder))
+    digests = row_digests(model, items)
+    new = store.missing(items.ids, digests)
+    for first in range(0, new.size, N_EMBEDDED):
+        rows = new[first : first + N_EMBEDDED]
+        points = model.embed(items.take(rows))
+        store.add(items.ids[rows], digests[rows], points)
+        phases.tell("indexing", (first + rows.size) / new.size)
+    if store.has_changed:
+        store.save()
+    return store.index, int(new.size)
+
+
+def _fingerprint(folder: Path) -> str:
+    """Return what changes when a model does: its descriptions name the digests of all files."""
+    digest = hashlib.sha256()
+    for name in (CARD, PREPARED):
+        file = folder / name
+        digest.update(file.read_bytes() if file.is_file() else b"")
+    return digest.hexdigest()
+
+
+def row_digests(model: PreparedModel, records: Records) -> NDArray[np.uint64]:
+    """Return a digest of each row: of its numbers, its fields, or its image's path, size and time.
+
+    Rows with equal digests have equal features: 64 bits differ by chance in one of 10^19.
+    """
+    if records.table is None:
+        rows = records.features
+        rows = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+        contents = [row.tobytes() for row in np.ascontiguousarray(rows)]
+    elif model.source == "images":
+        contents = [_image_state(path) for path in _images(model, records)]
+    else:
+        columns = [records.table[name].to_pylist() for name in records.column_names]
+        contents = [repr(row).encode() for row in zip(*columns, strict=True)]
+    digests = [hashlib.blake2b(content, digest_size=8).digest() for content in contents]
+    return np.frombuffer(b"".join(digests), dtype=np.uint64)
+
+
+def _image_state(path: Path) -> bytes:
+    facts = path.stat()
+    return repr((str(path), facts.st_size, facts.st_mtime_ns)).encode()
+
+
+def _images(model: PreparedModel, records: Records) -> tuple[Path, ...]:
+    """Return where the pictures of rows lie; nothing where rows are no images."""
+    if model.source != "images":
+        return ()
+    return tuple(records.image_paths(model.image_column or "image"))
+
+
+def _nearest(
+    index: NeighbourIndex, model: PreparedModel, queries: Records, items: Records, k: int
+) -> Neighbours:
+    """Return the nearest rows of the table, which may stand in another order in the index."""
+    if queries is items:
+        rows = {one: row for row, one in enumerate(index.ids.tolist())}
+        points = index.points[[rows[one] for one in items.ids.tolist()]]
+    else:
+        points = model.embed(queries)
+    return index.query(points, k)
+
+
+def _fields(
+    items: Records, neighbours: Neighbours, columns: tuple[str, ...]
+) -> dict[str, list[list[Any]]]:
+    """Return the values of columns for the rows found, shape (n_queries, k) each."""
+    row_of = {one: row for row, one in enumerate(items.ids.tolist())}
+    rows = [[row_of[one] for one in found] for found in neighbours.ids.tolist()]
+    values = {name: items.table[name].to_pylist() for name in columns}
+    return {
+        name: [[column[row] for row in found] for found in rows] for name, column in values.items()
+    }
+
+
+def _write(path: Path, result: SearchResult) -> None:
+    """Write a row for each query and neighbour."""
+    import pyarrow as pa
+
+    found = result.neighbours
+    n_queries, k = found.ids.shape
+    columns = {
+        "query": pa.array(np.repeat(result.query_ids, k)),
+        "rank": pa.array(np.tile(np.arange(1, k + 1), n_queries)),
+        "id": pa.array(found.ids.ravel()),
+        "similarity": pa.array(found.similarity.ravel()),
+        "distance": pa.array(found.distance.ravel()),
+    }
+    for name, values in result.fields.items():
+        columns[name] = pa.array([value for row in values for value in row])
+    write_table(path, pa.table(columns))
