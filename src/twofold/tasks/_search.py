@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
+from scipy import sparse
 
 from twofold.datasets import read_records
 from twofold.search import Neighbours
@@ -123,16 +124,19 @@ def _kept_index(
     place: Path, folder: Path, model: PreparedModel, items: Records, phases: Phases
 ) -> tuple[NeighbourIndex, int]:
     """Return the index of all rows; those that it has already are not embedded again."""
-    store = IndexStore.open(place, model.learner.metric_, fingerprint=_fingerprint(folder))
-    digests = row_digests(model, items)
-    new = store.missing(items.ids, digests)
+    fingerprint = _fingerprint(folder)
+    try:
+        store = IndexStore.open(place, model=fingerprint)
+    except (ValueError, FileNotFoundError):  # none yet, another model's, or damaged
+        store = IndexStore(model.learner.metric_, model=fingerprint)
+    update = store.update(items.ids.tolist(), row_digests(model, items))
+    new = update.to_embed
     for first in range(0, new.size, N_EMBEDDED):
         rows = new[first : first + N_EMBEDDED]
-        points = model.embed(items.take(rows))
-        store.add(items.ids[rows], digests[rows], points)
+        store.add(model.embed(items.take(rows)))
         phases.tell("indexing", (first + rows.size) / new.size)
-    if store.has_changed:
-        store.save()
+    if new.size or update.n_gone:
+        store.save(place)
     return store.index, int(new.size)
 
 
@@ -145,27 +149,16 @@ def _fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def row_digests(model: PreparedModel, records: Records) -> NDArray[np.uint64]:
-    """Return a digest of each row: of its numbers, its fields, or its image's path, size and time.
-
-    Rows with equal digests have equal features: 64 bits differ by chance in one of 10^19.
-    """
+def row_digests(model: PreparedModel, records: Records) -> list[bytes]:
+    """Return a digest of each row: of its numbers, its fields, or its image's path, size and time."""
     if records.table is None:
         rows = records.features
-        rows = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
-        contents = [row.tobytes() for row in np.ascontiguousarray(rows)]
-    elif model.source == "images":
-        contents = [_image_state(path) for path in _images(model, records)]
-    else:
-        columns = [records.table[name].to_pylist() for name in records.column_names]
-        contents = [repr(row).encode() for row in zip(*columns, strict=True)]
-    digests = [hashlib.blake2b(content, digest_size=8).digest() for content in contents]
-    return np.frombuffer(b"".join(digests), dtype=np.uint64)
-
-
-def _image_state(path: Path) -> bytes:
-    facts = path.stat()
-    return repr((str(path), facts.st_size, facts.st_mtime_ns)).encode()
+        return [row_digest(row) for row in (rows.toarray() if sparse.issparse(rows) else rows)]
+    if model.source == "images":
+        states = [(path, path.stat()) for path in _images(model, records)]
+        return [row_digest(path, facts.st_size, facts.st_mtime_ns) for path, facts in states]
+    columns = [records.table[name].to_pylist() for name in records.column_names]
+    return [row_digest(*row) for row in zip(*columns, strict=True)]
 
 
 def _images(model: PreparedModel, records: Records) -> tuple[Path, ...]:
