@@ -23,6 +23,7 @@ BENCHMARKS = (
     "learning",
     "multilabel",
     "updates",
+    "searching",
 )
 ONLY_BY_NAME = (
     "equal_seconds",
