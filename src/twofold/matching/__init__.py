@@ -1,4 +1,4 @@
-"""Decisions on pairs: a model of records' columns, pairs one to one, and groups that do not chain."""
+"""Decisions on pairs: a model of records' columns, pairs one to one, groups that do not chain."""
 
 from twofold.matching._assignment import one_to_one
 from twofold.matching._groups import group_pairs

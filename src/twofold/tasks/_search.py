@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twofold.datasets import read_records
-from twofold.search import Neighbours
+from twofold._core.model_card import CARD
+from twofold.datasets import Records, read_records
+from twofold.search import IndexStore, NeighbourIndex, Neighbours, row_digest
+from twofold.tasks._match import write_table
 from twofold.tasks._phases import Phases, Progress
 from twofold.tasks._places import check_new_file
-from twofold.tasks._prepared_model import PreparedModel
+from twofold.tasks._prepared_model import PREPARED, PreparedModel
 
 N_EMBEDDED = 2**16
 """Rows that are embedded at a time."""
@@ -150,7 +154,7 @@ def _fingerprint(folder: Path) -> str:
 
 
 def row_digests(model: PreparedModel, records: Records) -> list[bytes]:
-    """Return a digest of each row: of its numbers, its fields, or its image's path, size and time."""
+    """Return a digest of each row: its numbers, its fields, or its image's path, size and time."""
     if records.table is None:
         rows = records.features
         return [row_digest(row) for row in (rows.toarray() if sparse.issparse(rows) else rows)]
