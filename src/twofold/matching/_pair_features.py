@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from twofold.matching._columns import Column, ColumnKind, read_column, tell_kind
 from twofold.matching._competition import COMPETITION_NAMES, N_COMPETITORS, compete
+from twofold.matching._directions import orderless, orderless_names
 from twofold.matching._neighbours import Neighbours, nearest_records
 from twofold.matching._set_similarities import (
     SET_NAMES,
@@ -36,6 +37,8 @@ COMPETING = ("words", "grams")
 """The codes by whose cosine a pair is compared with other partners of its records."""
 JOINED = "*"
 """The name of all columns, joined."""
+LARGEST = 1e30
+"""A difference that is still a number in float32."""
 NUMBER_NAMES = ("relative difference", "log ratio", "difference")
 
 
@@ -93,10 +96,13 @@ class Comparison:
         The columns, with all of them joined as the last.
     rarity : dict
         By column and kind of code, how rare a code is.
+    one_table : bool
+        Whether pairs are of rows of one table, so that their order does not matter.
     """
 
     plans: tuple[ColumnPlan, ...]
     rarity: dict[tuple[str, str], Rarity]
+    one_table: bool
 
     def prepare(self, left: pyarrow.Table, right: pyarrow.Table | None) -> PreparedTables:
         """Cut and weigh every column of both tables, and find each row's competitors."""
@@ -136,7 +142,8 @@ class Comparison:
     def compare(self, tables: PreparedTables, pairs: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the similarities of pairs of rows, shape (n_pairs, n_features)."""
         blocks = [block for plan in self.plans for block in self._blocks(plan, tables, pairs)]
-        return np.hstack(blocks).astype(np.float32)
+        X = np.hstack(blocks).astype(np.float32)
+        return orderless(X, self._directed_names()) if self.one_table else X
 
     def _blocks(
         self, plan: ColumnPlan, tables: PreparedTables, pairs: NDArray[np.int64]
@@ -163,6 +170,10 @@ class Comparison:
     @property
     def feature_names(self) -> tuple[str, ...]:
         """A name for each feature: its column and what it compares."""
+        names = self._directed_names()
+        return orderless_names(names) if self.one_table else names
+
+    def _directed_names(self) -> tuple[str, ...]:
         return tuple(f"{column}: {what}" for column, what in self._features())
 
     def _features(self) -> list[tuple[str, str]]:
@@ -190,7 +201,7 @@ def fit_comparison(
         for name in cuts[0]
         for kind in SETS
     }
-    return Comparison(plans, rarity)
+    return Comparison(plans, rarity, right is None)
 
 
 def compare_numbers(
@@ -199,8 +210,8 @@ def compare_numbers(
     """Return |a − b| / max(|a|, |b|), log |a| / |b| and a − b of pairs; NaN if one is missing."""
     one, other = left[pairs[:, 0]], right[pairs[:, 1]]
     largest = np.maximum(np.abs(one), np.abs(other))
-    difference = one - other
-    relative = np.abs(difference) / np.where(largest > 0, largest, 1)
+    difference = np.clip(one - other, -LARGEST, LARGEST)
+    relative = np.abs(one - other) / np.where(largest > 0, largest, 1)
     smallest = 1e-9  # of a free article, whose ratio to any price is otherwise infinite
     ratio = np.log((np.abs(one) + smallest) / (np.abs(other) + smallest))
     return np.column_stack([relative, ratio, difference])
