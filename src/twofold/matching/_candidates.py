@@ -71,11 +71,13 @@ def _nearest_texts(left: Texts, right: Texts | None, kind: str, k: int) -> NDArr
 
 def _nearest_points(points: Any, right_points: Any, k: int) -> NDArray[np.int64]:
     left = np.asarray(points, dtype=np.float32)
-    if right_points is not None:
-        right = np.asarray(right_points, dtype=np.float32)
-        return nearest_indices(left, right, min(k, len(right)), "euclidean")
-    rows = nearest_indices(left, left, min(k + 1, len(left)), "euclidean")
-    rows[rows == np.arange(len(left))[:, None]] = NOBODY
+    right = left if right_points is None else np.asarray(right_points, dtype=np.float32)
+    n_found = min(k + (right_points is None), len(right))
+    rows = nearest_indices(left, right, n_found, "euclidean")
+    distance = np.stack([((left - right[column]) ** 2).sum(axis=1) for column in rows.T], axis=1)
+    rows = np.take_along_axis(rows, np.argsort(distance, axis=1, kind="stable"), axis=1)
+    if right_points is None:
+        rows[rows == np.arange(len(left))[:, None]] = NOBODY
     return rows
 
 

@@ -120,15 +120,14 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_count("n_folds", self.n_folds, minimum=2)
         rng = as_generator(self.random_state)
         left, right = self._tables(self.records, self.right_records)
-        self.comparison_ = fit_comparison(left, right, self.kinds)
-        tables = self.comparison_.prepare(left, right)
+        self.comparison_, tables = fit_comparison(left, right, self.kinds)
         self._fitted_tables: PreparedTables | None = tables
-        rows, alike = _check_statements(pairs, y, tables.n_left, tables.n_right)
+        rows, alike = _check_statements(pairs, y, tables)
         given = _check_given(similarity, len(rows))
         self.n_given_ = given.shape[1]
         X = np.hstack([self.comparison_.compare(tables, rows), given])
         self.model_ = resolve_model(self.model, alike)
-        self._calibrate(X, rows, alike, rng)
+        self._calibrate(X, tables.records(rows), alike, rng)
         self._fitted = fit_pair_model(self.model_, X, alike, rng)
         self.classes_ = np.array([0, 1])
         self.n_features_in_ = 2
@@ -210,7 +209,7 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "comparison_")
         tables = self._prepared(records, right_records)
-        rows = _check_rows(pairs, tables.n_left, tables.n_right)
+        rows = _check_rows(pairs, tables)
         given = _check_given(similarity, len(rows), self.n_given_)
         names = (*self.comparison_.feature_names, *(f"{GIVEN}: {n}" for n in range(self.n_given_)))
         return np.hstack([self.comparison_.compare(tables, rows), given]), names
@@ -293,7 +292,7 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _calibrate(
         self,
         X: NDArray[np.float32],
-        rows: NDArray[np.int64],
+        records: NDArray[np.int64],
         y: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> None:
@@ -302,7 +301,7 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.held_out_ = np.full(len(y), np.nan)
         if min(np.bincount(y, minlength=2)) < FEWEST_OF_A_KIND:
             return
-        folds = item_folds(rows, y, self.n_folds, rng, one_table=self.comparison_.one_table)
+        folds = item_folds(records, y, self.n_folds, rng, one_table=self.comparison_.one_table)
 
         def fit_score(kept: NDArray[np.int64], held_out: NDArray[np.int64]) -> NDArray[np.float64]:
             return fit_pair_model(self.model_, X[kept], y[kept], rng).score(X[held_out])
@@ -333,18 +332,19 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.comparison_.prepare(*self._tables(records, right_records))
 
 
-def _check_rows(pairs: ArrayLike, n_left: int, n_right: int) -> NDArray[np.int64]:
+def _check_rows(pairs: ArrayLike, tables: PreparedTables) -> NDArray[np.int64]:
     table = as_array("pairs", pairs)
     if table.ndim != 2 or table.shape[1] != 2:
         raise ValueError(f"pairs must have shape (n_pairs, 2), got {table.shape}.")
-    left = check_item_ids("pairs[:, 0]", table[:, 0], n_left)
-    return np.column_stack([left, check_item_ids("pairs[:, 1]", table[:, 1], n_right)])
+    left = check_item_ids("pairs[:, 0]", table[:, 0], len(tables.left_record))
+    right = check_item_ids("pairs[:, 1]", table[:, 1], len(tables.right_record))
+    return np.column_stack([left, right])
 
 
 def _check_statements(
-    pairs: ArrayLike, y: ArrayLike, n_left: int, n_right: int
+    pairs: ArrayLike, y: ArrayLike, tables: PreparedTables
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    rows = _check_rows(pairs, n_left, n_right)
+    rows = _check_rows(pairs, tables)
     labels = as_array("y", y)
     if labels.shape != (len(rows),):
         raise ValueError(f"y must have one label a pair, {len(rows)}, got shape {labels.shape}.")
