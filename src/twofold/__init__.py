@@ -8,7 +8,12 @@ from twofold._core.threads import describe_threads
 from twofold._core.warnings import RelationWarning, TargetWarning
 from twofold.asking import Suggestions
 from twofold.baselines import SiameseLearner, TripletLearner
-from twofold.estimators import MetricLearner, PairMetricLearner, load
+from twofold.estimators import (
+    MetricLearner,
+    PairMetricLearner,
+    PairMetricLearnerSupervised,
+    load,
+)
 from twofold.regression import Network
 from twofold.relations import LabelRelation, PairRelation, TripletRelation
 from twofold.targets import Targets, TargetSolution, solve_targets, standardise_targets
@@ -20,6 +25,7 @@ __all__ = [
     "MetricLearner",
     "Network",
     "PairMetricLearner",
+    "PairMetricLearnerSupervised",
     "PairRelation",
     "RelationWarning",
     "SiameseLearner",
