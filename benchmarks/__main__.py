@@ -18,10 +18,12 @@ BENCHMARKS = (
     "exact",
     "unseen_pairs",
     "growth",
+    "checks_cost",
     "gpu",
     "learning",
     "multilabel",
     "updates",
+    "searching",
 )
 ONLY_BY_NAME = (
     "equal_seconds",

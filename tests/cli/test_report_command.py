@@ -50,6 +50,9 @@ def test_a_folder_of_records_becomes_a_page_and_its_tables(tmp_path: Path, runs:
     assert f"Open {page} in a browser." in answer.output
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert "| FML-C | 0.500 ± 1.271 | 2 | 6.90 | 14× faster |" in tables.read_text(encoding="utf-8")
+    latex = tmp_path / "tables.tex"
+    CliRunner().invoke(app, [*arguments, "--latex", str(latex)])
+    assert r"FML-C & 0.500 $\pm$ 1.271 & 2 & 6.90 &" in latex.read_text(encoding="utf-8")
     before = page.read_bytes()
     CliRunner().invoke(app, arguments)
     assert page.read_bytes() == before
@@ -68,7 +71,7 @@ def test_galleries_beside_the_records_are_shown(tmp_path: Path, runs: Path) -> N
     assert 'alt="not alike: 8"' in page.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("option", ["--out", "--markdown"])
+@pytest.mark.parametrize("option", ["--out", "--markdown", "--latex"])
 def test_a_place_that_cannot_be_written_is_refused_before_any_work(
     tmp_path: Path, runs: Path, option: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

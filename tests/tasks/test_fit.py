@@ -8,9 +8,9 @@ import pytest
 
 from twofold import load
 from twofold.datasets import read_records
+from twofold.relations import LabelRelation, PairRelation
 from twofold.tasks import FitRequest, PreparedModel, fit_files
 from twofold.tasks._held_out import hold_out
-from twofold.relations import LabelRelation, PairRelation
 
 
 def test_what_was_stated_is_counted(matched):
@@ -124,9 +124,7 @@ def test_a_users_mistake_is_one_sentence(products, matched, changes, sentence):
     places = {"data", "out", "right", "pairs"}
     request = replace(REQUEST, **changes)
     named = {
-        name: products / value
-        for name in places
-        if (value := getattr(request, name)) is not None
+        name: products / value for name in places if (value := getattr(request, name)) is not None
     }
     with pytest.raises((ValueError, OSError), match=sentence) as caught:
         fit_files(replace(request, **named))

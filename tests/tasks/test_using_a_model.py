@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
@@ -55,7 +54,9 @@ def test_matches_are_the_pairs_that_reach_the_threshold(products, model, tmp_pat
     assert min(table[score].to_pylist()) >= matched.decision.threshold
     right_ones = sum(
         left[1:] == right[1:]
-        for left, right in zip(*(table[side].to_pylist() for side in ("left", "right")), strict=True)
+        for left, right in zip(
+            *(table[side].to_pylist() for side in ("left", "right")), strict=True
+        )
     )
     assert right_ones >= 45
     assert right_ones / table.num_rows > 0.8
@@ -162,9 +163,7 @@ def test_an_evaluation_counts_what_is_wrong(products, model):
     assert scores.n_similar + scores.n_dissimilar == 60
     assert scores.auroc > 0.9
     assert evaluation.n_misses == round((1 - scores.recall) * scores.n_similar)
-    low = evaluate_files(
-        EvaluateRequest(**{**_fields(request), "threshold": -1e9})
-    )
+    low = evaluate_files(EvaluateRequest(**{**_fields(request), "threshold": -1e9}))
     assert low.n_false_alarms == scores.n_dissimilar
     assert low.n_misses == 0
     wrong = low.false_alarms[0]
@@ -176,9 +175,7 @@ def test_an_evaluation_counts_what_is_wrong(products, model):
 
 
 def test_classes_are_retrieved(flowers, classified):
-    request = EvaluateRequest(
-        model=flowers / "model", data=flowers / "test.csv", labels="species"
-    )
+    request = EvaluateRequest(model=flowers / "model", data=flowers / "test.csv", labels="species")
     evaluation = evaluate_files(request)
     assert evaluation.retrieval.recall_at[1] > 0.85
     assert evaluation.decisions.n_similar + evaluation.decisions.n_dissimilar == 50 * 49 // 2

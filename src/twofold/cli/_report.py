@@ -18,18 +18,24 @@ def report(
     markdown: Annotated[
         Path | None, typer.Option(help="Where the same tables are written as Markdown.")
     ] = None,
+    latex: Annotated[
+        Path | None, typer.Option(help="Where they are written as LaTeX, for a paper.")
+    ] = None,
 ) -> None:
     """Make one page of run records: tables, curves and the paper's figures beside ours."""
     from twofold._core.files import check_place, write_text
     from twofold.experiments import read_records
-    from twofold.report import paper_page, paper_tables, read_galleries
+    from twofold.report import latex_tables, paper_page, paper_tables, read_galleries
 
-    places = [check_place(place) for place in (out, markdown) if place is not None]
-    if len(set(places)) < len(places):  # before the work, not after it
-        raise ValueError(f"--out and --markdown both name {out}: name two files.")
+    outputs = {"--out": out, "--markdown": markdown, "--latex": latex}
+    seen: dict[Path, str] = {}
+    for option, place in outputs.items():
+        if place is not None and (same := seen.setdefault(check_place(place), option)) != option:
+            raise ValueError(f"{same} and {option} both name {place}: name two files.")
     records, galleries = read_records(runs), read_galleries(runs)
     page = write_text(out, paper_page(records, galleries))
-    if markdown is not None:
-        tables = write_text(markdown, paper_tables(records))
-        typer.echo(f"Wrote the tables of {len(records)} records to {tables}.")
+    for place, written in ((markdown, paper_tables), (latex, latex_tables)):
+        if place is not None:
+            tables = write_text(place, written(records))
+            typer.echo(f"Wrote the tables of {len(records)} records to {tables}.")
     typer.echo(f"Open {page} in a browser.")

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold._core.model_card import plain_parameters
 from twofold.estimators._model import NESTED, Fitted, Model, save_model
+from twofold.estimators._neighbours import nearest_points
 from twofold.estimators._onnx_file import InputType, write_onnx
 from twofold.evaluation import (
     Calibration,
@@ -37,6 +38,7 @@ from twofold.regression import (
     survives_fork,
 )
 from twofold.relations import Relation, TripletRelation, as_relation, stated_pairs
+from twofold.search import Neighbours
 
 LEARNERS: dict[str, type[EmbeddingLearner]] = {}
 """Learners by name: what a model may ask for."""
@@ -125,6 +127,30 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         similarity = self.pair_similarity(A, B)
         return -similarity if self.metric_ == "euclidean" else 1 - similarity
+
+    def neighbours(self, X: Any, k: int = 10, *, among: Any = None) -> Neighbours:
+        """Return the `k` items that are most like each row of `X`.
+
+        Parameters
+        ----------
+        X : n_items rows
+            Features of the items to find neighbours of.
+        k : int
+            How many; all of them, if there are fewer.
+        among : n_others rows, optional
+            Features of the items to search. By default those of `X` itself, where an item is never
+            its own neighbour. A learner keeps no items to search: to search the same ones again
+            and again, put ``transform(among)`` into a `twofold.search.NeighbourIndex`.
+
+        Returns
+        -------
+        Neighbours
+            `rows` (and `ids`, which are the same here) in `among` or `X`, `similarity` and
+            `distance`, shape (n_items, k), most similar first, equally similar ones by row. Exact.
+        """
+        points = self.transform(X)
+        others = None if among is None else self.transform(among)
+        return nearest_points(points, k, self.metric_, others)
 
     def score(self, X: Any, y: Any = None, *, relation: Relation | None = None) -> float:
         """Return the pairwise AUROC: the chance that an alike pair is more similar than another.

@@ -1,5 +1,6 @@
 """Experiments: a protocol in, a record of what was measured out."""
 
+from twofold.experiments._compare import compare
 from twofold.experiments._demo import DEMO_METHODS, Demo, DemoMethod, DemoRun, run_demo
 from twofold.experiments._gallery import Gallery, Shown, choose_shown, read_gallery
 from twofold.experiments._inspect import inspect_pairs
@@ -60,6 +61,7 @@ __all__ = [
     "best_score",
     "choose_methods",
     "choose_shown",
+    "compare",
     "describe_commit",
     "describe_machine",
     "inspect_pairs",

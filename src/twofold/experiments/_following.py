@@ -18,6 +18,7 @@ from twofold.evaluation import (
     pair_similarity,
 )
 from twofold.experiments._examples import Examples
+from twofold.experiments._own_learner import OwnLearner
 from twofold.experiments._paper import N_EVALUATIONS, N_NEIGHBOURS, Protocol
 from twofold.experiments._progress import Evaluation, RunProgress
 from twofold.regression import Epoch
@@ -37,7 +38,7 @@ class Follower:
         How neighbours are scored.
     examples : Examples
         Items and pairs.
-    learner : EmbeddingLearner
+    learner : EmbeddingLearner or OwnLearner
         Whose metric compares points.
     progress : RunProgress
         That keeps the evaluations.
@@ -47,7 +48,7 @@ class Follower:
 
     protocol: Protocol
     examples: Examples
-    learner: EmbeddingLearner
+    learner: EmbeddingLearner | OwnLearner
     progress: RunProgress
     watch: Watcher | None = None
     _is_new: bool = field(default=True, init=False)
@@ -62,6 +63,12 @@ class Follower:
             auroc = self.evaluate(epoch.embed, epoch.number, epoch.seconds)
             if self.watch is not None:
                 self.watch(epoch.number, epoch.n_epochs, auroc)
+
+    def finish(self, seconds: float) -> None:
+        """Evaluate a learner that is fitted; of its last epoch, what it came to counts."""
+        epoch = max((point.epoch for point in self.progress.curve), default=0)
+        self.progress.forget_from(epoch)
+        self.evaluate(self.learner.transform, epoch, seconds)
 
     def evaluate(self, embed: Embed, epoch: int, seconds: float) -> float:
         """Keep where a run stands; return its AUROC."""
@@ -94,9 +101,11 @@ class Follower:
         )
 
 
-def _metric(learner: EmbeddingLearner) -> Metric:
+def _metric(learner: EmbeddingLearner | OwnLearner) -> Metric:
     """Return how points are compared, of a learner that may still be training."""
-    return learner.plan_.metric if isinstance(learner, MetricLearner) else learner.metric_
+    if isinstance(learner, MetricLearner) and not hasattr(learner, "metric_"):
+        return learner.plan_.metric
+    return learner.metric_
 
 
 def neighbours_score(

@@ -21,10 +21,11 @@ from twofold.baselines import (
     pytorch_metric_learning,
 )
 from twofold.estimators import EmbeddingLearner, MetricLearner
+from twofold.experiments._own_learner import OwnLearner
 from twofold.experiments._paper import Protocol
 from twofold.regression import SMOOTHING, Network
 
-Origin = Literal["paper", "twofold", "rival", "today"]
+Origin = Literal["paper", "twofold", "rival", "today", "own"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,9 @@ class Method:
     ----------
     name, title, explanation : str
         On the command line, in a table, and below it.
-    origin : {"paper", "twofold", "rival", "today"}
-        The paper's own, ours, what the paper is compared with, or what is used today.
+    origin : {"paper", "twofold", "rival", "today", "own"}
+        The paper's own, ours, what the paper is compared with, what is used today, or a user's
+        own.
     learns_from : {"pairs", "labels"}
         The sampled pairs, or the labels themselves.
     make : callable (RunConfig) -> learner
@@ -54,7 +56,7 @@ class Method:
     explanation: str
     origin: Origin
     learns_from: Literal["pairs", "labels"]
-    make: Callable[[RunConfig], EmbeddingLearner]
+    make: Callable[[RunConfig], EmbeddingLearner | OwnLearner]
     classes_only: bool = False
     vectors_only: bool = False
     needs_extra: bool = False
@@ -128,6 +130,11 @@ def _twofold(config: RunConfig) -> EmbeddingLearner:
     return MetricLearner(n_components, metric="seen", **_training(config))
 
 
+def _twofold_squared(config: RunConfig) -> EmbeddingLearner:
+    learner: EmbeddingLearner = _twofold(config).set_params(embedder__loss="squared")
+    return learner
+
+
 def _siamese(loss: Literal["contrastive", "cosine"]) -> Callable[[RunConfig], EmbeddingLearner]:
     return lambda config: SiameseLearner(
         config.protocol.n_components, loss=loss, **_pair_training(config)
@@ -176,7 +183,7 @@ METHODS: dict[str, Method] = {
             "the same targets, learnt by squared error throughout",
             "twofold",
             "labels",
-            lambda config: _twofold(config).set_params(embedder__loss="squared"),
+            _twofold_squared,
         ),
         Method(
             "siamese",

@@ -9,12 +9,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from twofold._core.checks import check_choice, check_count
 from twofold._core.devices import resolve_device
 from twofold._core.files import check_folder_place
-from twofold.experiments._examples import draw_examples
+from twofold.experiments._examples import Examples, draw_examples
 from twofold.experiments._gallery import gallery_of, write_gallery
 from twofold.experiments._machine import describe_commit
 from twofold.experiments._methods import DEFAULT_METHODS, Method, choose_methods
@@ -34,6 +36,7 @@ class Run:
     seed: int
 
 
+AnyProtocol = TypeVar("AnyProtocol", bound=Protocol)
 Watcher = Callable[[Run, int, int, float | None], Any]
 """Called with the run, its epoch, the number of epochs, and the AUROC if it is known by then."""
 
@@ -76,7 +79,7 @@ def reproduce(
         raise ValueError(
             f"There is nothing to run: name at least one {'seed' if methods else 'method'}."
         )
-    protocol = _with_epochs(PROTOCOLS[name], epochs)
+    protocol = with_epochs(PROTOCOLS[name], epochs)
     selected = choose_methods(methods, protocol)
     place, where = check_folder_place(folder), resolve_device(device)
     data = open_set(name, data_dir)
@@ -85,43 +88,59 @@ def reproduce(
         return
     is_cold = dict.fromkeys((method.name for method in selected), True)
     for seed in seeds:
-        yield from _one_seed(protocol, selected, data, seed, where, place, watch, is_cold)
+        yield from run_one_seed(protocol, selected, data, seed, where, place, watch, is_cold)
 
 
-def _one_seed(
+def run_one_seed(
     protocol: Protocol,
     methods: Sequence[Method],
     data: ExperimentSet,
     seed: int,
     device: str,
-    folder: Path,
+    folder: Path | None,
     watch: Watcher | None,
     is_cold: dict[str, bool],
 ) -> Iterator[RunRecord]:
-    """Run every method; `is_cold` says, and keeps, which have not been run in this process."""
+    """Run every method; `is_cold` says, and keeps, which have not been run in this process.
+
+    Without a folder nothing is kept.
+    """
     examples = draw_examples(data, seed)
     for method in methods:
         settings = configuration(protocol, method, examples.relation.n_items, seed)
-        path = record_path(folder, protocol.name, method.name, seed)
-        if path.exists():
+        path = None if folder is None else record_path(folder, protocol.name, method.name, seed)
+        if path is not None and path.exists():
             yield read_finished(path, settings, device)
             continue
         if is_cold[method.name]:
             warm_up(protocol, method, examples, device)
             is_cold[method.name] = False
-        run = Run(method, seed)
-        progress = RunProgress(path.parent / f".{path.stem}", settings | {"device": device})
-        record = run_method(
-            protocol, method, examples, seed, device, progress, _watched(watch, run)
-        )
+        kept = None if path is None else path.parent / f".{path.stem}"
+        progress = RunProgress(kept, settings | {"device": device})
+        told = _watched(watch, Run(method, seed))
+        record = run_method(protocol, method, examples, seed, device, progress, told)
+        if folder is not None:
+            _write(folder, record, examples, progress, data.label_names)
+        progress.remove()
+        yield record
+
+
+def _write(
+    folder: Path,
+    record: RunRecord,
+    examples: Examples,
+    progress: RunProgress,
+    label_names: tuple[str, ...],
+) -> None:
+    """Write a record and, of images, a gallery."""
+    images = examples.test.features
+    if record.data_set in PROTOCOLS or (images.ndim == 4 and images.dtype == np.uint8):
         gallery = gallery_of(
-            protocol.name, method.name, seed, examples, progress.last, data.label_names
+            record.data_set, record.method, record.seed, examples, progress.last, label_names
         )
         if gallery is not None:
             write_gallery(folder, gallery)
-        write_record(folder, record)
-        progress.remove()
-        yield record
+    write_record(folder, record)
 
 
 def _phase_1(
@@ -145,7 +164,8 @@ def _phase_1(
         yield record
 
 
-def _with_epochs(protocol: Protocol, epochs: int | None) -> Protocol:
+def with_epochs(protocol: AnyProtocol, epochs: int | None) -> AnyProtocol:
+    """Return a protocol with another number of epochs; those of pairs follow in proportion."""
     if epochs is None:
         return protocol
     n_epochs = check_count("epochs", epochs)

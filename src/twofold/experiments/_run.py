@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from torch import nn
 
@@ -20,6 +20,7 @@ from twofold.experiments._following import Follower, Watcher, neighbours_score
 from twofold.experiments._kind_scores import RECALL_DEPTHS, retrieval_by_name
 from twofold.experiments._machine import describe_circumstances
 from twofold.experiments._methods import Method, RunConfig
+from twofold.experiments._own_learner import OwnLearner, plain_value
 from twofold.experiments._paper import N_DISSIMILAR, N_SIMILAR, Protocol
 from twofold.experiments._phase_1 import mean_seconds, time_phase_1
 from twofold.experiments._progress import RunProgress, Trained
@@ -97,8 +98,8 @@ def _train(
         learner.set_params(embedder__callback=follower.follow)
     _fit(learner, method, examples.fitted, examples.pairs)
     targets = learner.timing_.get("targets", 0.0)
-    if not trains_network(learner):
-        follower.evaluate(learner.transform, 0, sum(learner.timing_.values()) - targets)
+    if method.origin == "own" or not trains_network(learner):
+        follower.finish(sum(learner.timing_.values()) - targets)
     # The last evaluation's seconds are of the steps alone, for every method.
     progress.finish(Trained(learner.metric_, targets, progress.curve[-1].seconds))
 
@@ -114,6 +115,7 @@ def warm_up(protocol: Protocol, method: Method, examples: Examples, device: str)
     learner = method.make(RunConfig(short, n_items, seed=0, device=device))
     if not trains_network(learner):
         return
+    learner.set_params(embedder__max_epochs=1)  # a learner of one's own has its own number
     few = examples.fitted.take(slice(n_items))
     with empty_rows_unsaid():
         pairs = LabelRelation(few.labels).sample_pairs(random_state=0)
@@ -159,33 +161,39 @@ def configuration(protocol: Protocol, method: Method, n_items: int, seed: int) -
     return run_settings(described, learner)
 
 
-def run_settings(protocol: Mapping[str, Any], learner: EmbeddingLearner) -> dict[str, Any]:
+def run_settings(
+    protocol: Mapping[str, Any], learner: EmbeddingLearner | OwnLearner
+) -> dict[str, Any]:
     """Return a protocol, and a learner's parameters that change what it learns, as JSON has them.
 
     A module of one's own is no parameter: the protocol names it.
     """
     parameters = {
-        name: value
+        name: plain_value(value)
         for name, value in learner.get_params().items()
         if name.rpartition("__")[2] not in NOT_OF_A_RUN
         and not isinstance(value, Network | nn.Module)
     }
     whole = {
         "protocol": dict(protocol),
-        "learner": type(learner).__name__,
+        "learner": type(learner.learner if isinstance(learner, OwnLearner) else learner).__name__,
         "parameters": parameters,
     }
     return json.loads(json.dumps(whole))  # type: ignore[no-any-return]
 
 
-def trains_network(learner: EmbeddingLearner) -> bool:
+def trains_network(learner: EmbeddingLearner | OwnLearner) -> TypeGuard[EmbeddingLearner]:
     """Whether a learner has epochs, which can be evaluated one by one."""
-    return isinstance(learner.get_params().get("embedder"), Network)
+    return isinstance(learner, EmbeddingLearner) and isinstance(
+        learner.get_params().get("embedder"), Network
+    )
 
 
-def _fit(learner: EmbeddingLearner, method: Method, items: Part, pairs: PairRelation) -> None:
+def _fit(
+    learner: EmbeddingLearner | OwnLearner, method: Method, items: Part, pairs: PairRelation
+) -> None:
     with empty_rows_unsaid():
-        if method.learns_from == "pairs":
+        if method.learns_from == "pairs" and isinstance(learner, EmbeddingLearner):
             learner.fit(items.features, relation=pairs)
         else:
             learner.fit(items.features, items.labels)

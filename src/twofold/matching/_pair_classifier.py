@@ -16,7 +16,7 @@ from twofold.evaluation import Strategy, choose_threshold
 from twofold.matching._columns import as_arrow
 from twofold.matching._decision import IDENTITY, fit_sigmoid, probability, smooth_f1_threshold
 from twofold.matching._item_apart import item_folds, out_of_fold
-from twofold.matching._pair_features import PreparedTable, fit_comparison
+from twofold.matching._pair_features import PreparedTables, fit_comparison
 from twofold.matching._pair_models import fit_pair_model, resolve_model
 
 FEWEST_OF_A_KIND = 10
@@ -104,11 +104,12 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rng = as_generator(self.random_state)
         left, right = self._tables(self.records, self.right_records)
         self.comparison_ = fit_comparison(left, right, self.kinds)
-        self._left = self.comparison_.prepare(left)
-        self._right = self._left if right is None else self.comparison_.prepare(right)
+        self._fitted_tables = self.comparison_.prepare(left, right)
         self._one_table = right is None
-        rows, alike = _check_statements(pairs, y, self._left.n_rows, self._right.n_rows)
-        X = self._compared(rows, self._left, self._right)
+        rows, alike = _check_statements(
+            pairs, y, self._fitted_tables.n_left, self._fitted_tables.n_right
+        )
+        X = self.comparison_.compare(self._fitted_tables, rows)
         self.model_ = resolve_model(self.model, alike)
         self._calibrate(X, rows, alike, rng)
         self._fitted = fit_pair_model(self.model_, X, alike, rng)
@@ -164,9 +165,9 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             ``"title: words cosine"`` and the like.
         """
         check_is_fitted(self, "comparison_")
-        left, right = self._prepared(records, right_records)
-        rows = _check_rows(pairs, left.n_rows, right.n_rows)
-        return self._compared(rows, left, right), self.comparison_.feature_names
+        tables = self._prepared(records, right_records)
+        rows = _check_rows(pairs, tables.n_left, tables.n_right)
+        return self.comparison_.compare(tables, rows), self.comparison_.feature_names
 
     def explain(
         self, pairs: ArrayLike, *, records: Any = None, right_records: Any = None
@@ -231,18 +232,11 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         left = as_arrow("records", records)
         return left, None if right_records is None else as_arrow("right_records", right_records)
 
-    def _prepared(self, records: Any, right_records: Any) -> tuple[PreparedTable, PreparedTable]:
+    def _prepared(self, records: Any, right_records: Any) -> PreparedTables:
         """Return the tables that rows number: those fitted on, or others."""
         if records is None and right_records is None:
-            return self._left, self._right
-        left, right = self._tables(records, right_records)
-        one = self.comparison_.prepare(left)
-        return one, one if right is None else self.comparison_.prepare(right)
-
-    def _compared(
-        self, rows: NDArray[np.int64], left: PreparedTable, right: PreparedTable
-    ) -> NDArray[np.float32]:
-        return self.comparison_.compare(left, right, rows)
+            return self._fitted_tables
+        return self.comparison_.prepare(*self._tables(records, right_records))
 
 
 def _check_rows(pairs: ArrayLike, n_left: int, n_right: int) -> NDArray[np.int64]:

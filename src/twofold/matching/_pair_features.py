@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold.matching._columns import Column, ColumnKind, read_column, tell_kind
+from twofold.matching._competition import COMPETITION_NAMES, N_COMPETITORS, compete
+from twofold.matching._neighbours import Neighbours, nearest_records
 from twofold.matching._set_similarities import (
     SET_NAMES,
     Rarity,
@@ -25,11 +27,13 @@ from twofold.matching._spelling import SPELLING_NAMES, compare_spelling
 from twofold.matching._texts import Texts, cut_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import pyarrow
 
 SETS = ("words", "codes_with_digits", "numbers", "grams")
+COMPETING = ("words", "grams")
+"""The codes by whose cosine a pair is compared with other partners of its records."""
 JOINED = "*"
 """The name of all columns, joined."""
 NUMBER_NAMES = ("relative difference", "log ratio", "difference")
@@ -42,6 +46,11 @@ class ColumnPlan:
     name: str
     kind: ColumnKind
 
+    @property
+    def competes(self) -> bool:
+        """Whether a pair is also compared with other partners of its records."""
+        return self.kind in ("text", "category")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedColumn:
@@ -53,11 +62,25 @@ class PreparedColumn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PreparedTable:
-    """A table whose rows can be compared."""
+class PreparedTables:
+    """Two tables whose rows can be compared; one and the same where there is but one.
 
-    columns: dict[str, PreparedColumn]
-    n_rows: int
+    Attributes
+    ----------
+    left, right : dict
+        By name, the columns of either.
+    n_left, n_right : int
+        Rows.
+    of_left, of_right : dict
+        By column and kind of code, the nearest right rows of every left row, and the reverse.
+    """
+
+    left: dict[str, PreparedColumn]
+    right: dict[str, PreparedColumn]
+    n_left: int
+    n_right: int
+    of_left: dict[tuple[str, str], Neighbours]
+    of_right: dict[tuple[str, str], Neighbours]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +90,7 @@ class Comparison:
     Attributes
     ----------
     plans : tuple of ColumnPlan
-        The columns.
+        The columns, with all of them joined as the last.
     rarity : dict
         By column and kind of code, how rare a code is.
     """
@@ -75,35 +98,62 @@ class Comparison:
     plans: tuple[ColumnPlan, ...]
     rarity: dict[tuple[str, str], Rarity]
 
-    def prepare(self, table: pyarrow.Table) -> PreparedTable:
-        """Cut and weigh every column of a table, and all of them joined."""
-        cut = _cut(table, self.plans)
-        columns = {
+    def prepare(self, left: pyarrow.Table, right: pyarrow.Table | None) -> PreparedTables:
+        """Cut and weigh every column of both tables, and find each row's competitors."""
+        one = self._weighed(left)
+        other = one if right is None else self._weighed(right)
+        n_right = left.num_rows if right is None else right.num_rows
+
+        def nearest(
+            these: dict[str, PreparedColumn], those: dict[str, PreparedColumn]
+        ) -> dict[tuple[str, str], Neighbours]:
+            return {
+                (plan.name, kind): nearest_records(
+                    these[plan.name].sets[kind],
+                    those[plan.name].sets[kind],
+                    N_COMPETITORS,
+                    one_table=right is None,
+                )
+                for plan in self.plans
+                if plan.competes
+                for kind in COMPETING
+            }
+
+        of_left = nearest(one, other)
+        of_right = of_left if right is None else nearest(other, one)
+        return PreparedTables(one, other, left.num_rows, n_right, of_left, of_right)
+
+    def _weighed(self, table: pyarrow.Table) -> dict[str, PreparedColumn]:
+        return {
             name: PreparedColumn(
                 texts,
                 {kind: weigh(getattr(texts, kind), self.rarity[name, kind]) for kind in SETS},
                 numbers,
             )
-            for name, (texts, numbers) in cut.items()
+            for name, (texts, numbers) in _cut(table, self.plans).items()
         }
-        return PreparedTable(columns, table.num_rows)
 
-    def compare(
-        self, left: PreparedTable, right: PreparedTable, pairs: NDArray[np.int64]
-    ) -> NDArray[np.float32]:
+    def compare(self, tables: PreparedTables, pairs: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the similarities of pairs of rows, shape (n_pairs, n_features)."""
-        blocks = []
-        for name, one in left.columns.items():
-            other = right.columns[name]
-            blocks += [compare_sets(one.sets[kind], other.sets[kind], pairs) for kind in SETS]
-            blocks.append(
-                compare_spelling(
-                    one.texts, one.sets["words"], other.texts, other.sets["words"], pairs
-                )
-            )
-            if one.numbers is not None and other.numbers is not None:
-                blocks.append(compare_numbers(one.numbers, other.numbers, pairs))
+        blocks = [block for plan in self.plans for block in self._blocks(plan, tables, pairs)]
         return np.hstack(blocks).astype(np.float32)
+
+    def _blocks(
+        self, plan: ColumnPlan, tables: PreparedTables, pairs: NDArray[np.int64]
+    ) -> Iterator[NDArray[np.float64]]:
+        """Give the similarities of one column, in the order of `feature_names`."""
+        one, other = tables.left[plan.name], tables.right[plan.name]
+        for kind in SETS:
+            block = compare_sets(one.sets[kind], other.sets[kind], pairs)
+            yield block
+            if plan.competes and kind in COMPETING:
+                key = plan.name, kind
+                yield compete(block[:, 0], pairs, tables.of_left[key], tables.of_right[key])
+        yield compare_spelling(
+            one.texts, one.sets["words"], other.texts, other.sets["words"], pairs
+        )
+        if one.numbers is not None and other.numbers is not None:
+            yield compare_numbers(one.numbers, other.numbers, pairs)
 
     @property
     def feature_columns(self) -> tuple[str, ...]:
@@ -117,8 +167,11 @@ class Comparison:
 
     def _features(self) -> list[tuple[str, str]]:
         features = []
-        for plan in (*self.plans, ColumnPlan(JOINED, "text")):
-            kinds = [f"{kind} {what}" for kind in SETS for what in SET_NAMES]
+        for plan in self.plans:
+            kinds = []
+            for kind in SETS:
+                competing = COMPETITION_NAMES if plan.competes and kind in COMPETING else ()
+                kinds += [f"{kind} {what}" for what in (*SET_NAMES, *competing)]
             kinds += SPELLING_NAMES
             kinds += NUMBER_NAMES if plan.kind in ("number", "date") else ()
             features += [(plan.name, what) for what in kinds]
@@ -173,7 +226,7 @@ def _plan(
     for name in names:
         told = {tell_kind(name, table[name], kinds.get(name)) for table in (left, other)}
         plans.append(ColumnPlan(name, told.pop() if len(told) == 1 else "text"))
-    return tuple(plans)
+    return (*plans, ColumnPlan(JOINED, "text"))
 
 
 def _cut(
@@ -181,7 +234,9 @@ def _cut(
 ) -> dict[str, tuple[Texts, NDArray[np.float64] | None]]:
     """Return every planned column's texts and numbers, and the texts of all columns joined."""
     read: dict[str, Column] = {
-        plan.name: read_column(plan.name, table[plan.name], plan.kind) for plan in plans
+        plan.name: read_column(plan.name, table[plan.name], plan.kind)
+        for plan in plans
+        if plan.name != JOINED
     }
     cut = {name: (cut_texts(column.texts), column.numbers) for name, column in read.items()}
     rows = zip(*(column.texts for column in read.values()), strict=True)

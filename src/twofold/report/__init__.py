@@ -4,7 +4,8 @@ from twofold.report._demo_page import demo_page
 from twofold.report._evaluation_page import evaluation_page
 from twofold.report._gallery import read_galleries
 from twofold.report._inspect_page import count_rows, inspect_page, shown_chain
-from twofold.report._markdown import paper_tables
+from twofold.report._latex import latex_table, latex_tables
+from twofold.report._markdown import markdown_table, paper_tables
 from twofold.report._paper_page import paper_page
 from twofold.report._search_page import search_page
 
@@ -13,6 +14,9 @@ __all__ = [
     "demo_page",
     "evaluation_page",
     "inspect_page",
+    "latex_table",
+    "latex_tables",
+    "markdown_table",
     "paper_page",
     "paper_tables",
     "read_galleries",

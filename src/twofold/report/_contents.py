@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from twofold.experiments import RunRecord
 from twofold.report._conclusion import conclusion
 from twofold.report._groups import MeasuredGroup
+from twofold.report._own_sets import is_own, own_sentences
 from twofold.report._sentences import (
     Fact,
     facts,
@@ -35,7 +36,7 @@ from twofold.report._unseen_section import TEXT as UNSEEN_TEXT
 from twofold.report._unseen_section import unseen_conclusion, unseen_sentences, unseen_tables
 from twofold.report._unseen_summaries import UnseenGroup, summarise_unseen
 
-TITLE = "Fast metric learning, run again"
+TITLE, OWN_TITLE = "Fast metric learning, run again", "Methods compared"
 NUS_WIDE = "nuswide"
 UNSEEN_ANCHOR = "never-seen"
 NOTHING_TO_SUM_UP = "These records hold no figures to sum up."
@@ -75,6 +76,10 @@ class Contents:
 
     Attributes
     ----------
+    title : str
+        Its heading.
+    is_of_paper : bool
+        Whether any set is not a user's own.
     conclusion : tuple of str
         What the records show, in sentences for everybody.
     facts : tuple of Fact
@@ -91,6 +96,8 @@ class Contents:
         What the methods are.
     """
 
+    title: str
+    is_of_paper: bool
     conclusion: tuple[str, ...]
     facts: tuple[Fact, ...]
     findings: tuple[str, ...]
@@ -125,14 +132,17 @@ def contents(records: Iterable[RunRecord]) -> Contents:
     unseen = summarise_unseen(record for record in every if record.unseen is not None)
     if not groups and not unseen:
         raise ValueError("There is no run record to report on: give at least one.")
+    known = [group for group in groups if not is_own(group)]
+    sentences = (*conclusion(known), unseen_conclusion(unseen), *own_sentences(groups))
     return Contents(
-        conclusion=tuple(filter(None, (*conclusion(groups), unseen_conclusion(unseen))))
-        or (NOTHING_TO_SUM_UP,),
-        facts=facts(groups),
-        findings=findings(groups),
+        title=TITLE if known or unseen else OWN_TITLE,
+        is_of_paper=bool(known or unseen),
+        conclusion=tuple(filter(None, sentences)) or (NOTHING_TO_SUM_UP,),
+        facts=facts(known),
+        findings=findings(known),
         groups=groups,
         unseen_groups=unseen,
-        phase_1=_phase_1(groups),
+        phase_1=_phase_1(known),
         results=_results(groups),
         arrivals=_arrivals(groups),
         unseen=_unseen(unseen),
@@ -140,6 +150,18 @@ def contents(records: Iterable[RunRecord]) -> Contents:
         nus_wide=_nus_wide(groups),
         methods=_methods((*groups, *unseen)),
     )
+
+
+def result_tables(records: Iterable[RunRecord]) -> tuple[Table, ...]:
+    """Return the scores of every method, a table a set and machine."""
+    groups = summarise(record for record in records if record.unseen is None)
+    tables = tuple(result_table(group) for group in groups if group.scored)
+    if not tables:
+        raise ValueError(
+            "There is no run record with scores to make a table of: give at least one. Those on "
+            "kinds never seen stand in the report."
+        )
+    return tables
 
 
 def _section(
@@ -162,16 +184,20 @@ def _phase_1(groups: Sequence[RunGroup]) -> Section | None:
 
 def _results(groups: Sequence[RunGroup]) -> Section | None:
     tables = tuple(result_table(g) for g in groups if g.scored and g.data_set != NUS_WIDE)
-    return _section("results", "Five nearest neighbours", _results_text(), tables)
+    compared = any(summary.comparison is not None for g in groups for summary in g.methods)
+    return _section("results", "Five nearest neighbours", _results_text(compared), tables)
 
 
-def _results_text() -> tuple[str, ...]:
+def _results_text(compared: bool) -> tuple[str, ...]:
+    beside = (
+        "; ▲ ours is better than the paper's figure, ▼ worse, = the same to its three decimals."
+    )
     return (
         "Mean ± standard deviation over seeds. AUROC is of pairs of test items at the end of "
         "training, MAP@R of retrieval among the test items; the neighbours' score is at the epoch "
         "that a validation part chose, by Euclidean distance unless another nearness is named. "
-        "Seconds are of both phases, without evaluation. The best of each column is bold; "
-        "▲ ours is better than the paper's figure, ▼ worse, = the same to its three decimals.",
+        "Seconds are of both phases, without evaluation. The best of each column is bold"
+        + (beside if compared else "."),
     )
 
 
@@ -212,20 +238,26 @@ def _nus_wide(groups: Sequence[RunGroup]) -> Section | None:
     scored = tuple(result_table(group) for group in those if group.scored)
     title = set_title(NUS_WIDE)
     if scored:
-        return Section("nus-wide", title, ("Run whole, with its images.", *_results_text()), scored)
-    text = (
+        return Section(
+            "nus-wide", title, ("Run whole, with its images.", *_results_text(True)), scored
+        )
+    explained = (
         "The images of NUS-WIDE cannot be redistributed and were not at hand. So phase 1 runs on "
         "its real labels at full size, and the regression chapter runs on the multi-label sets "
         "that come with features. `twofold reproduce nuswide` runs it all for whoever has the "
         "images."
     )
-    return Section("nus-wide", title, (text, *filter(None, map(phase_1_only_sentence, those))))
+    return Section("nus-wide", title, (explained, *filter(None, map(phase_1_only_sentence, those))))
 
 
 def _methods(groups: Sequence[MeasuredGroup]) -> tuple[MethodList, ...]:
-    names = sorted({r.method for group in groups for r in group.records}, key=method_order)
+    records = [record for group in groups for record in group.records]
+    names = sorted({record.method for record in records}, key=method_order)
+    classes = {record.method: record.configuration.get("learner") for record in records}
     return tuple(
-        MethodList(title, tuple((method_title(n), method_explanation(n)) for n in those))
+        MethodList(
+            title, tuple((method_title(n), method_explanation(n, classes.get(n))) for n in those)
+        )
         for origin, title in ORIGINS.items()
         if (those := [name for name in names if method_origin(name) == origin])
     )

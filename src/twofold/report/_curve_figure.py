@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
+from itertools import cycle
 
 import matplotlib as mpl
 import numpy as np
@@ -69,15 +70,22 @@ LINES = {
     "multi-similarity": Line(RED, MIXED),
     "triplet-miner": Line(PINK, MIXED),
 }
-OTHER = Line(GREY, DASHED)
+OTHERS = tuple(
+    Line(colour, dashes, 2.2) for dashes in (SOLID, DASHED) for colour in (PINK, ORANGE, SKY, GREEN)
+)
+"""Of methods of one's own, in their order; the ninth is drawn as the first."""
 
 
-def line_of(method: str) -> Line:
-    """Return how a method is drawn, the same in every figure."""
-    return LINES.get(method, OTHER)
+def lines_of(methods: Iterable[str]) -> dict[str, Line]:
+    """Return how methods are drawn: those that are known always the same, others as they come."""
+    every = sorted(set(methods))
+    others = dict(zip((m for m in every if m not in LINES), cycle(OTHERS), strict=False))
+    return {method: LINES.get(method) or others[method] for method in every}
 
 
-def curve_figure(curves: Mapping[str, MeanCurve], label: str, name: str) -> str:
+def curve_figure(
+    curves: Mapping[str, MeanCurve], label: str, name: str, lines: Mapping[str, Line]
+) -> str:
     """Draw mean curves by method, with bands from the worst to the best seed.
 
     Seconds are on a logarithmic scale. Where AUROC gets high the vertical scale is the logarithm of
@@ -92,6 +100,8 @@ def curve_figure(curves: Mapping[str, MeanCurve], label: str, name: str) -> str:
         The figure in words.
     name : str
         Unique among the figures of a page.
+    lines : mapping of str to Line
+        How each method is drawn.
     """
     missing_scale = max(max(curve.auroc) for curve in curves.values()) >= HIGH_AUROC
     trained = [curve for curve in curves.values() if len(curve.epochs) > 1] or [*curves.values()]
@@ -101,8 +111,8 @@ def curve_figure(curves: Mapping[str, MeanCurve], label: str, name: str) -> str:
         figure = Figure(figsize=(4.4, 3.0), layout="constrained")
         axes = figure.subplots()
         # Twofold's line is drawn last, above the others.
-        for method in sorted(curves, key=lambda method: line_of(method).width):
-            _draw(axes, curves[method], line_of(method), start, missing_scale, shade)
+        for method in sorted(curves, key=lambda method: lines[method].width):
+            _draw(axes, curves[method], lines[method], start, missing_scale, shade)
         axes.set(xlabel="seconds of training", ylabel="AUROC", xscale="log")
         _scale_seconds(axes)
         if missing_scale:

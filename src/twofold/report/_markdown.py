@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from twofold.experiments import RunRecord
-from twofold.report._contents import TITLE, MethodList, Section, contents
+from twofold.report._contents import MethodList, Section, contents, result_tables
 from twofold.report._table import Cell, RowGroup, Table
 from twofold.report._wording import with_spread
 
@@ -16,7 +16,7 @@ def paper_tables(records: Iterable[RunRecord]) -> str:
     """Return the report of some records as Markdown: its sentences and tables, no figures."""
     whole = contents(records)
     parts = [
-        f"# {TITLE}",
+        f"# {whole.title}",
         _text(" ".join(whole.conclusion)),
         *(["\n".join(f"- {_text(one)}" for one in whole.findings)] if whole.findings else []),
         *(_section(section) for section in whole.sections),
@@ -24,6 +24,14 @@ def paper_tables(records: Iterable[RunRecord]) -> str:
         *(_methods(those) for those in whole.methods),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def markdown_table(records: Iterable[RunRecord]) -> str:
+    """Return the scores of every method, mean ± standard deviation over seeds, as Markdown.
+
+    A table a set and machine, the best of each column in bold.
+    """
+    return "\n\n".join(map(_table, result_tables(records))) + "\n"
 
 
 def _section(section: Section) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from twofold.experiments import Gallery, RunRecord
 from twofold.report import _wording as wording
 from twofold.report._captions import measured_on, notes_on_spread
-from twofold.report._contents import TITLE, contents
-from twofold.report._curve_figure import Line, curve_figure, line_of
+from twofold.report._contents import contents
+from twofold.report._curve_figure import Line, curve_figure, lines_of
 from twofold.report._gallery import shown_galleries
 from twofold.report._page import page_template
 from twofold.report._summaries import RunGroup
@@ -60,7 +60,7 @@ def paper_page(records: Iterable[RunRecord], galleries: Iterable[Gallery] = ()) 
     """
     whole, galleries = contents(records), tuple(galleries)
     return page_template("paper.html.j2").render(
-        title=TITLE,
+        title=whole.title,
         whole=whole,
         curves=curve_figures(whole.groups),
         unseen_galleries=side_by_side(galleries, whole.unseen_groups),
@@ -75,14 +75,15 @@ def paper_page(records: Iterable[RunRecord], galleries: Iterable[Gallery] = ()) 
 
 def curve_figures(groups: Sequence[RunGroup]) -> tuple[CurveFigure, ...]:
     """Return a figure for every set and machine with a curve to draw."""
+    lines = lines_of(summary.method for group in groups for summary in group.methods)
     return tuple(
-        _curve_figure(group, f"curve-{number}")
+        _curve_figure(group, f"curve-{number}", lines)
         for number, group in enumerate(groups)
         if any(s.curve is not None and len(s.curve.epochs) > 1 for s in group.methods)
     )
 
 
-def _curve_figure(group: RunGroup, name: str) -> CurveFigure:
+def _curve_figure(group: RunGroup, name: str, lines: Mapping[str, Line]) -> CurveFigure:
     curves = {s.method: s.curve for s in group.methods if s.curve is not None}
     finals = {method: wording.score(curve.auroc[-1]) for method, curve in curves.items()}
     ends = ", ".join(f"{method_title(method)} {final}" for method, final in finals.items())
@@ -91,8 +92,8 @@ def _curve_figure(group: RunGroup, name: str) -> CurveFigure:
     return CurveFigure(
         title,
         group.machine.short,
-        curve_figure(curves, label, name),
-        tuple(LegendEntry(line_of(m), method_title(m), final) for m, final in finals.items()),
+        curve_figure(curves, label, name, lines),
+        tuple(LegendEntry(lines[m], method_title(m), final) for m, final in finals.items()),
         measured_on([group]),
         notes_on_spread([group]),
     )

@@ -289,8 +289,12 @@ def check_seeds(records: Sequence[RunRecord]) -> None:
 def _without_seed(record: RunRecord) -> dict[str, Any]:
     """Return a run's settings but for what follows its seed."""
     settings = dict(record.configuration)
-    parameters = settings.get("parameters", {})
-    return settings | {"parameters": {k: v for k, v in parameters.items() if k != "random_state"}}
+    parameters = {
+        name: value
+        for name, value in settings.get("parameters", {}).items()
+        if name.rpartition("__")[2] != "random_state"
+    }
+    return settings | {"parameters": parameters}
 
 
 def grouped(

@@ -78,10 +78,12 @@ def method_origin(name: str) -> str:
     return KNOWN_METHODS[name].origin if name in KNOWN_METHODS else "other"
 
 
-def method_explanation(name: str) -> str:
-    """Return a method in one line."""
+def method_explanation(name: str, class_name: str | None = None) -> str:
+    """Return a method in one line; of one that this Twofold does not know, the learner's class."""
     known = KNOWN_METHODS.get(name)
-    return "not a method of this Twofold" if known is None else known.explanation
+    if known is not None:
+        return known.explanation
+    return f"a learner of the class {class_name}" if class_name else "not a method of this Twofold"
 
 
 def set_title(name: str) -> str:

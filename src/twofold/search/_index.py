@@ -194,8 +194,8 @@ class NeighbourIndex:
         """
         k = min(check_count("k", k), self.n_items)
         queries = check_points("points", points, self.dim or None)
-        rows = np.empty((len(queries), 0), dtype=np.int64)
-        similarity = np.empty((len(queries), 0), dtype=np.float32)
+        rows = np.empty((len(queries), k), dtype=np.int64)
+        similarity = np.empty((len(queries), k), dtype=np.float32)
         if k and len(queries):
             rows, similarity = self._finding().nearest(queries, k)
         return Neighbours(self.ids[rows], rows, similarity, distance_of(self.metric, similarity))

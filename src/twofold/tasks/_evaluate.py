@@ -244,4 +244,5 @@ def _thinned(curve: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return at most some hundred points of a curve, its ends among them."""
     if len(curve) <= CURVE_POINTS:
         return curve
-    return curve[np.unique(np.linspace(0, len(curve) - 1, CURVE_POINTS).round().astype(int))]
+    places = np.linspace(0, len(curve) - 1, CURVE_POINTS).round().astype(np.int64)
+    return np.asarray(curve[np.unique(places)])

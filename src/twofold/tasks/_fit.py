@@ -15,7 +15,7 @@ from twofold.evaluation import DecisionScores, pair_similarity
 from twofold.matching import PairClassifier
 from twofold.preparation import ColumnPlan, ImagePreparation, TablePreparation
 from twofold.regression import Network, take_rows
-from twofold.relations import LabelRelation, PairRelation, Relation, TripletRelation
+from twofold.relations import PairRelation, Relation, TripletRelation
 from twofold.tasks._held_out import HeldOut, features_similarity, given_validation, hold_out
 from twofold.tasks._phases import Phases, Progress
 from twofold.tasks._places import check_new_model
@@ -132,7 +132,7 @@ class _Input:
     def by_table(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return pairs of rows that are numbered through as pairs of rows of the two tables."""
         offset = 0 if self.right is None else self.left.n_items
-        return pairs - np.array([0, offset])
+        return np.asarray(pairs - np.array([0, offset]))
 
 
 def fit_files(request: FitRequest, progress: Progress | None = None) -> FitResult:
@@ -205,7 +205,7 @@ def _prepare(
         name for name in left.table.column_names if name not in (labels, request.image)
     )
     preparation = TablePreparation(kinds, columns=columns, text_model=request.text_model)
-    preparation.fit(left.table, None if right is None else right.table)
+    preparation.fit(left.table, right=None if right is None else right.table)
     tables = [left.table] if right is None else [left.table, right.table]
     features = _stacked([preparation.transform(table) for table in tables])
     return _Input(left, right, "table", preparation, features, notes)
@@ -274,7 +274,7 @@ def _learn(
         part = take_rows(given.features, held.rows)
         learner = _learner(request, given).fit(part, relation=held.known)
     with phases.phase("scoring"):
-        scored = {
+        scored: dict[str, NDArray[Any]] = {
             "features as given": features_similarity(given.features, held),
             "embedding": _embedding_similarity(learner, given.features, held),
         }

@@ -87,11 +87,10 @@ def _hold_out_pairs(relation: PairRelation, rng: np.random.Generator) -> HeldOut
     n_items = int(np.argmin(np.abs(np.cumsum(counts) - SHARE * relation.n_pairs))) + 1
     is_held = np.isin(codes, order[:n_items])
     similar = relation.similar > 0.5
-    if not all(_has_both(similar[part]) for part in (is_held, ~is_held)):
-        is_held = _stratified(similar, rng)
-        if is_held is None:
-            return None
-    return _without_pairs(relation, np.flatnonzero(is_held))
+    if all(_has_both(similar[part]) for part in (is_held, ~is_held)):
+        return _without_pairs(relation, np.flatnonzero(is_held))
+    places = _stratified(similar, rng)
+    return None if places is None else _without_pairs(relation, places)
 
 
 def _without_pairs(whole: PairRelation, places: NDArray[np.int64]) -> HeldOut:
@@ -103,15 +102,13 @@ def _without_pairs(whole: PairRelation, places: NDArray[np.int64]) -> HeldOut:
     return HeldOut(known, np.arange(whole.n_items), pairs, similar, whole, places)
 
 
-def _stratified(similar: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_] | None:
+def _stratified(similar: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int64] | None:
     """Choose a fifth of either kind of pairs; None if there are fewer than two of one."""
-    is_held = np.zeros(similar.size, dtype=bool)
-    for kind in (True, False):
-        places = np.flatnonzero(similar == kind)
-        if places.size < 2:
-            return None
-        is_held[rng.permutation(places)[: max(1, round(SHARE * places.size))]] = True
-    return is_held
+    kinds = [np.flatnonzero(similar == kind) for kind in (True, False)]
+    if min(places.size for places in kinds) < 2:
+        return None
+    chosen = [rng.permutation(places)[: max(1, round(SHARE * places.size))] for places in kinds]
+    return np.sort(np.concatenate(chosen))
 
 
 def _hold_out_labels(relation: LabelRelation, rng: np.random.Generator) -> HeldOut | None:

@@ -171,8 +171,8 @@ def _candidates(
             index = NeighbourIndex(model.learner.metric_)
             index.add(np.arange(right.n_items), other_points)
             is_one = right is left
-            found = index.pairs_within(threshold) if is_one else index.within(points, threshold)
-        return _Matches(found.left, found.right, found.similarity.astype(np.float64))
+            near = index.pairs_within(threshold) if is_one else index.within(points, threshold)
+        return _Matches(near.left, near.right, near.similarity.astype(np.float64))
     with phases.phase("searching"):
         rows = candidate_pairs((features, points), (others, other_points), k=request.n_candidates)
         found = _Matches(rows[:, 0], rows[:, 1], np.zeros(len(rows)))

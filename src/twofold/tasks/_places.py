@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from twofold._core.files import check_place, new_folder
+from twofold._core.files import check_place
 from twofold._core.model_card import CARD
 
 

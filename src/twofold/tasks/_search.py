@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from twofold._core.model_card import CARD
 from twofold.datasets import Records, read_records
-from twofold.search import Neighbours
+from twofold.search import IndexStore, NeighbourIndex, Neighbours, row_digest
+from twofold.tasks._match import write_table
 from twofold.tasks._phases import Phases, Progress
 from twofold.tasks._places import check_new_file
 from twofold.tasks._prepared_model import PREPARED, PreparedModel
@@ -119,3 +122,93 @@ def search_files(request: SearchRequest, progress: Progress | None = None) -> Se
     if request.out is not None:
         _write(request.out, result)
     return result
+
+
+def _kept_index(
+    place: Path, folder: Path, model: PreparedModel, items: Records, phases: Phases
+) -> tuple[NeighbourIndex, int]:
+    """Return the index of all rows; those that it has already are not embedded again."""
+    fingerprint = _fingerprint(folder)
+    try:
+        store = IndexStore.open(place, model=fingerprint)
+    except (ValueError, FileNotFoundError):  # none yet, another model's, or damaged
+        store = IndexStore(model.learner.metric_, model=fingerprint)
+    update = store.update(items.ids.tolist(), row_digests(model, items))
+    new = update.to_embed
+    for first in range(0, new.size, N_EMBEDDED):
+        rows = new[first : first + N_EMBEDDED]
+        store.add(model.embed(items.take(rows)))
+        phases.tell("indexing", (first + rows.size) / new.size)
+    if new.size or update.n_gone:
+        store.save(place)
+    return store.index, int(new.size)
+
+
+def _fingerprint(folder: Path) -> str:
+    """Return what changes when a model does: its descriptions name the digests of all files."""
+    digest = hashlib.sha256()
+    for name in (CARD, PREPARED):
+        file = folder / name
+        digest.update(file.read_bytes() if file.is_file() else b"")
+    return digest.hexdigest()
+
+
+def row_digests(model: PreparedModel, records: Records) -> list[bytes]:
+    """Return a digest of each row: its numbers, its fields, or its image's path, size and time."""
+    if records.table is None:
+        rows = records.features
+        return [row_digest(row) for row in (rows.toarray() if sparse.issparse(rows) else rows)]
+    if model.source == "images":
+        states = [(path, path.stat()) for path in _images(model, records)]
+        return [row_digest(path, facts.st_size, facts.st_mtime_ns) for path, facts in states]
+    columns = [records.table[name].to_pylist() for name in records.column_names]
+    return [row_digest(*row) for row in zip(*columns, strict=True)]
+
+
+def _images(model: PreparedModel, records: Records) -> tuple[Path, ...]:
+    """Return where the pictures of rows lie; nothing where rows are no images."""
+    if model.source != "images":
+        return ()
+    return tuple(records.image_paths(model.image_column or "image"))
+
+
+def _nearest(
+    index: NeighbourIndex, model: PreparedModel, queries: Records, items: Records, k: int
+) -> Neighbours:
+    """Return the nearest rows of the table, which may stand in another order in the index."""
+    if queries is items:
+        rows = {one: row for row, one in enumerate(index.ids.tolist())}
+        points = index.points[[rows[one] for one in items.ids.tolist()]]
+    else:
+        points = model.embed(queries)
+    return index.query(points, k)
+
+
+def _fields(
+    items: Records, neighbours: Neighbours, columns: tuple[str, ...]
+) -> dict[str, list[list[Any]]]:
+    """Return the values of columns for the rows found, shape (n_queries, k) each."""
+    row_of = {one: row for row, one in enumerate(items.ids.tolist())}
+    rows = [[row_of[one] for one in found] for found in neighbours.ids.tolist()]
+    values = {name: items.table[name].to_pylist() for name in columns}
+    return {
+        name: [[column[row] for row in found] for found in rows] for name, column in values.items()
+    }
+
+
+def _write(path: Path, result: SearchResult) -> None:
+    """Write a row for each query and neighbour."""
+    import pyarrow as pa
+
+    found = result.neighbours
+    n_queries, k = found.ids.shape
+    columns = {
+        "query": pa.array(np.repeat(result.query_ids, k)),
+        "rank": pa.array(np.tile(np.arange(1, k + 1), n_queries)),
+        "id": pa.array(found.ids.ravel()),
+        "similarity": pa.array(found.similarity.ravel()),
+        "distance": pa.array(found.distance.ravel()),
+    }
+    for name, values in result.fields.items():
+        columns[name] = pa.array([value for row in values for value in row])
+    write_table(path, pa.table(columns))
