@@ -1,4 +1,10 @@
-"""Deployment: embed with onnxruntime and search with FAISS, in a process where torch is not."""
+"""
+Deployment without torch
+========================
+
+The model is written as one ONNX file. A process in which torch cannot be imported embeds with
+onnxruntime and searches with FAISS.
+"""
 
 import subprocess
 import sys
@@ -42,6 +48,9 @@ X, y = load_digits(return_X_y=True)
 X = X.astype(np.float32)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 learner = MetricLearner(embedder=Network(max_epochs=10), random_state=0).fit(X_train, y_train)
+
+# %%
+# The service is a process of its own, which gets the model and two arrays, and returns neighbours.
 
 with TemporaryDirectory() as place:
     model = learner.to_onnx(Path(place) / "digits.onnx")
