@@ -14,6 +14,9 @@ from twofold.matching._scored_pairs import Rows, check_candidates
 HAIR = 1e-9
 """Of the scores' range: what makes a pair of the least score better than none."""
 
+MOST_BIDS = 40
+"""A row on average, before paths are searched. It bounds bidding wars, and changes no result."""
+
 
 def one_to_one(
     left: ArrayLike, right: ArrayLike, score: ArrayLike, *, least: float | None = None
@@ -38,9 +41,9 @@ def one_to_one(
 
     Notes
     -----
-    Exact, by shortest augmenting paths over the candidates alone. Of a pair that is given twice,
-    the better counts. A million candidates take seconds, whether they fall into small groups or
-    hang together.
+    Exact, by bids and shortest augmenting paths over the candidates alone. Of a pair that is given
+    twice, the better counts. A million candidates, 20 an item, take a second where most items have
+    a partner that stands out; where scores are random and all items hang together, far longer.
     """
     lefts, rights, scores = check_candidates(left, right, score)
     worth, kept = _worth(scores, least)
@@ -95,16 +98,24 @@ def _cheapest_partners(
 ) -> Rows:
     """Return the column of each row in a full assignment of least total cost.
 
-    Rows come in one after another; each takes the shortest path of changes, in reduced costs
-    c − u − v, that ends at a free column. Only what a path looks at is touched, so that a row
-    costs what its neighbourhood does.
+    Rows that bidding left over come in one after another; each takes the shortest path of changes,
+    in reduced costs c − u − v, that ends at a free column. Only what a path looks at is touched, so
+    that a row costs what its neighbourhood does.
     """
     n_rows = starts.size - 1
-    u, v = np.zeros(n_rows), np.zeros(n_columns)
     partner, owner = np.full(n_rows, -1), np.full(n_columns, -1)
+    v = np.zeros(n_columns)
+    _bid(starts, columns, costs, v, partner, owner)
+    u = np.empty(n_rows)
+    for row in range(n_rows):
+        u[row] = np.inf
+        for place in range(starts[row], starts[row + 1]):
+            u[row] = min(u[row], costs[place] - v[columns[place]])
     distance, back = np.full(n_columns, np.inf), np.full(n_columns, -1)
     is_done = np.zeros(n_columns, dtype=np.bool_)
     for root in range(n_rows):
+        if partner[root] >= 0:
+            continue
         seen, waiting = [0], [(0.0, 0)]
         seen.clear()
         waiting.clear()
@@ -137,3 +148,42 @@ def _cheapest_partners(
         for column in seen:
             distance[column], is_done[column] = np.inf, False
     return partner
+
+
+@njit(cache=True)
+def _bid(
+    starts: Rows,
+    columns: Rows,
+    costs: NDArray[np.float64],
+    v: NDArray[np.float64],
+    partner: Rows,
+    owner: Rows,
+) -> None:
+    """Have rows bid for their cheapest column, which leaves few for the search of paths.
+
+    A row pays for its best column as much as makes its second best as good, and whoever had it
+    bids again (the row reduction of Jonker and Volgenant). No column that was taken is free again,
+    and every row that has one has its cheapest, so what this leaves is a sound start.
+    """
+    waiting = list(range(starts.size - 1))
+    waiting.reverse()
+    for _ in range(MOST_BIDS * (starts.size - 1)):
+        if not waiting:
+            return
+        row = waiting.pop()
+        best, first, second = -1, np.inf, np.inf
+        for place in range(starts[row], starts[row + 1]):
+            price = costs[place] - v[columns[place]]
+            if price < first:
+                best, first, second = columns[place], price, first
+            elif price < second:
+                second = price
+        loser = owner[best]
+        if loser >= 0 and not second > first:
+            continue  # nothing to pay with: a path decides
+        if second > first and second < np.inf:
+            v[best] -= second - first
+        owner[best], partner[row] = row, best
+        if loser >= 0:
+            partner[loser] = -1
+            waiting.append(loser)
