@@ -7,6 +7,7 @@ import numpy as np
 MAKERS = ("acme", "bolt", "corax", "delta", "emko")
 THINGS = ("printer", "camera", "lamp", "router", "keyboard", "monitor", "speaker", "charger")
 COLOURS = ("black", "white", "silver", "red")
+PRAISE = ("new", "best", "fast", "smart", "home", "office", "pro", "original", "boxed", "sale")
 
 
 def product_tables(folder: Path, n_products: int = 60) -> Path:
@@ -16,11 +17,11 @@ def product_tables(folder: Path, n_products: int = 60) -> Path:
     for number in range(n_products):
         maker, thing = rng.choice(MAKERS), rng.choice(THINGS)
         model, price = f"{maker[0]}{rng.integers(100, 999)}", rng.integers(20, 400)
-        left.append(f'a{number},"{maker} {thing} {model}, {rng.choice(COLOURS)}",{maker},{price}')
-        near = price * rng.uniform(0.95, 1.05)
-        right.append(
-            f"b{number},{model} {thing} by {maker},{'' if number % 7 else maker},{near:.2f}"
-        )
+        words, others = (" ".join(rng.choice(PRAISE, 3)) for _ in range(2))
+        name = f"{maker} {thing} {model} {words}, {rng.choice(COLOURS)}"
+        left.append(f'a{number},"{name}",{maker},{price}')
+        near, known = price * rng.uniform(0.9, 1.1), "" if number % 7 else maker
+        right.append(f"b{number},{others} {model} {thing} by {maker},{known},{near:.2f}")
     order = rng.permutation(n_products)
     statements = [
         f"a{i},b{j},{int(i == j)}"

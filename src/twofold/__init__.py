@@ -33,7 +33,12 @@ if TYPE_CHECKING:
     from twofold._core.warnings import RelationWarning, TargetWarning
     from twofold.asking import Suggestions
     from twofold.baselines import SiameseLearner, TripletLearner
-    from twofold.estimators import MetricLearner, PairMetricLearner, load
+    from twofold.estimators import (
+        MetricLearner,
+        PairMetricLearner,
+        PairMetricLearnerSupervised,
+        load,
+    )
     from twofold.matching import PairClassifier
     from twofold.regression import Network
     from twofold.relations import LabelRelation, PairRelation, TripletRelation
@@ -45,6 +50,7 @@ __all__ = [
     "Network",
     "PairClassifier",
     "PairMetricLearner",
+    "PairMetricLearnerSupervised",
     "PairRelation",
     "RelationWarning",
     "SiameseLearner",
@@ -66,7 +72,7 @@ _HOMES = {
     "_core.warnings": ("RelationWarning", "TargetWarning"),
     "asking": ("Suggestions",),
     "baselines": ("SiameseLearner", "TripletLearner"),
-    "estimators": ("MetricLearner", "PairMetricLearner", "load"),
+    "estimators": ("MetricLearner", "PairMetricLearner", "PairMetricLearnerSupervised", "load"),
     "matching": ("PairClassifier",),
     "regression": ("Network",),
     "relations": ("LabelRelation", "PairRelation", "TripletRelation"),

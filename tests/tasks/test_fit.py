@@ -117,7 +117,7 @@ REQUEST = FitRequest(data=Path("left.csv"), out=Path("new"), pairs=Path("pairs.c
         ({"data": "nowhere.csv"}, "nowhere.csv does not exist"),
         ({"out": "model"}, "is there already: name another folder, or add --overwrite"),
         ({"out": "left.csv"}, "is a file: name a folder"),
-        ({"columns": ("titel",)}, "titel.*title"),
+        ({"columns": ("titel",), "right": "right.csv"}, "titel.*title"),
     ],
 )
 def test_a_users_mistake_is_one_sentence(products, matched, changes, sentence):
@@ -133,8 +133,8 @@ def test_a_users_mistake_is_one_sentence(products, matched, changes, sentence):
 
 def test_no_left_item_of_pairs_held_out_is_learnt_from():
     rng = np.random.default_rng(0)
-    left, right = rng.integers(30, size=200), 30 + rng.integers(30, size=200)
-    relation = PairRelation(left, right, rng.integers(2, size=200), 60)
+    left, right = np.divmod(rng.permutation(900)[:200], 30)
+    relation = PairRelation(left, 30 + right, rng.integers(2, size=200), 60)
     held = hold_out(relation, 0)
     assert not set(held.pairs[:, 0]) & set(held.known.left)
     assert len(held.pairs) + held.known.n_pairs == 200

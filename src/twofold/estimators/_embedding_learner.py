@@ -13,9 +13,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from twofold._core.model_card import plain_parameters
+from twofold.estimators._mahalanobis import PointSource
 from twofold.estimators._model import NESTED, Fitted, Model, save_model
 from twofold.estimators._neighbours import nearest_points
 from twofold.estimators._onnx_file import InputType, write_onnx
+from twofold.estimators._pair_function import PairFunction
 from twofold.evaluation import (
     Calibration,
     Metric,
@@ -151,6 +153,40 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         points = self.transform(X)
         others = None if among is None else self.transform(among)
         return nearest_points(points, k, self.metric_, others)
+
+    def get_metric(self) -> PairFunction:
+        """Return the distance as a function of two vectors, for instance for k-NN.
+
+        ``metric(u, v)`` is what `pair_distance` is of two rows, up to rounding. It is meant to be
+        called a pair at a time: nothing is validated, and a vector is embedded once. Still,
+        ``transform`` before a search with scikit-learn's own metrics is far quicker.
+        """
+        check_is_fitted(self)
+        source = self._point_source()
+        return PairFunction(self._embed, self.metric_, source.shape, source.components())
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """L, shape (n_components_, n_features), where the distance of u and v is ‖L u − L v‖."""
+        check_is_fitted(self)
+        source = self._point_source()
+        components = source.components()
+        if components is None:
+            raise AttributeError(source.why_not())
+        return components
+
+    def get_mahalanobis_matrix(self) -> NDArray[np.float64]:
+        """Return M = Lᵀ L, shape (n_features, n_features): see `components_`.
+
+        There is one where a linear regressor learnt targets that are compared by their distance.
+        """
+        components = self.components_
+        return components.T @ components
+
+    def _point_source(self) -> PointSource:
+        shape = getattr(self.embedder_, "input_shape", None) or (self.n_features_in_,)
+        is_finished = getattr(self, "metric_step_", None) is None and not self._has_unit_points
+        return PointSource(self.embedder_, self.metric_, tuple(shape), is_finished)
 
     def score(self, X: Any, y: Any = None, *, relation: Relation | None = None) -> float:
         """Return the pairwise AUROC: the chance that an alike pair is more similar than another.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -35,7 +35,8 @@ def fit_boosted(
     """Return the mean of `settings.n_forests` boosted forests, which differ by their draws."""
     fit_one = _fit_lightgbm if has_lightgbm() else _fit_scikit_learn
     seeds = rng.integers(2**31 - 1, size=settings.n_forests)
-    return join_forests([fit_one(X, y, settings, int(seed)) for seed in seeds])
+    forests = [fit_one(X, y, settings, int(seed)) for seed in seeds]
+    return join_forests(forests, share=1 / len(forests))
 
 
 def has_lightgbm() -> bool:
@@ -87,6 +88,8 @@ def _fit_scikit_learn(
     return _forest(trees, float(model._baseline_prediction[0, 0]))
 
 
+LARGEST = 1e300
+"""More than any similarity, and finite."""
 Node = tuple[int, float, bool, int, int, float, float]
 """Feature, threshold, whether the missing go left, left, right, value, training rows."""
 
@@ -135,19 +138,17 @@ def _scikit_learn_nodes(nodes: NDArray[Any]) -> list[Node]:
 
 
 def _forest(trees: list[list[Node]], base: float) -> Forest:
-    """Return trees as one forest; a node above leaves has the mean of its training rows."""
-    joined = join_forests([_tree(nodes) for nodes in trees])
-    # A forest of many is their sum, not their mean.
-    return Forest(
-        joined.roots, joined.feature, joined.threshold, joined.missing_left,
-        joined.left, joined.right, joined.value * len(trees), base,
-    )  # fmt: skip
+    """Return trees as one forest, whose score is `base` and their sum."""
+    return replace(join_forests([_tree(nodes) for nodes in trees], share=1.0), base=base)
 
 
 def _tree(nodes: list[Node]) -> Forest:
+    """Return one tree; a node above leaves has the mean of its training rows."""
     feature, threshold, missing_left, left, right, value, count = (
         np.array(column) for column in zip(*nodes, strict=True)
     )
+    # A threshold that only parts the missing from the others may be infinite.
+    threshold = np.clip(threshold, -LARGEST, LARGEST)
     value = value.astype(np.float64)
     for node in reversed(range(len(nodes))):
         if feature[node] != LEAF:

@@ -77,8 +77,8 @@ class Forest:
         )
 
 
-def join_forests(forests: list[Forest]) -> Forest:
-    """Return one forest whose score is the mean of several forests' scores."""
+def join_forests(forests: list[Forest], share: float) -> Forest:
+    """Return one forest whose score is `share` times the sum of several forests' scores."""
     offsets = np.cumsum([0] + [len(forest.feature) for forest in forests])[:-1]
 
     def moved(name: str) -> NDArray[np.int32]:
@@ -99,8 +99,8 @@ def join_forests(forests: list[Forest]) -> Forest:
         missing_left=joined("missing_left").astype(np.bool_),
         left=moved("left"),
         right=moved("right"),
-        value=joined("value").astype(np.float64) / len(forests),
-        base=float(np.mean([forest.base for forest in forests])),
+        value=joined("value").astype(np.float64) * share,
+        base=share * sum(forest.base for forest in forests),
     )
 
 

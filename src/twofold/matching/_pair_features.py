@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from twofold.matching._columns import Column, ColumnKind, read_column, tell_kind
 from twofold.matching._competition import COMPETITION_NAMES, N_COMPETITORS, compete
+from twofold.matching._directions import orderless, orderless_names
 from twofold.matching._neighbours import Neighbours, nearest_records
 from twofold.matching._set_similarities import (
     SET_NAMES,
@@ -36,6 +37,8 @@ COMPETING = ("words", "grams")
 """The codes by whose cosine a pair is compared with other partners of its records."""
 JOINED = "*"
 """The name of all columns, joined."""
+LARGEST = 1e30
+"""A difference that is still a number in float32."""
 NUMBER_NAMES = ("relative difference", "log ratio", "difference")
 
 
@@ -50,6 +53,14 @@ class ColumnPlan:
     def competes(self) -> bool:
         """Whether a pair is also compared with other partners of its records."""
         return self.kind in ("text", "category")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CutTable:
+    """The distinct records of a table, cut: texts and numbers by column, and each row's record."""
+
+    columns: dict[str, tuple[Texts, NDArray[np.float64] | None]]
+    record: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,19 +79,23 @@ class PreparedTables:
     Attributes
     ----------
     left, right : dict
-        By name, the columns of either.
-    n_left, n_right : int
-        Rows.
+        By name, the columns of either, of distinct records.
+    left_record, right_record : ndarray of int64, shape (n_rows,)
+        The record that each row of a table is: rows that say the same are one.
     of_left, of_right : dict
-        By column and kind of code, the nearest right rows of every left row, and the reverse.
+        By column and kind of code, the nearest right records of every left one, and the reverse.
     """
 
     left: dict[str, PreparedColumn]
     right: dict[str, PreparedColumn]
-    n_left: int
-    n_right: int
+    left_record: NDArray[np.int64]
+    right_record: NDArray[np.int64]
     of_left: dict[tuple[str, str], Neighbours]
     of_right: dict[tuple[str, str], Neighbours]
+
+    def records(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the records that pairs of rows are about."""
+        return np.column_stack([self.left_record[pairs[:, 0]], self.right_record[pairs[:, 1]]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,50 +108,59 @@ class Comparison:
         The columns, with all of them joined as the last.
     rarity : dict
         By column and kind of code, how rare a code is.
+    one_table : bool
+        Whether pairs are of rows of one table, so that their order does not matter.
     """
 
     plans: tuple[ColumnPlan, ...]
     rarity: dict[tuple[str, str], Rarity]
+    one_table: bool
 
     def prepare(self, left: pyarrow.Table, right: pyarrow.Table | None) -> PreparedTables:
-        """Cut and weigh every column of both tables, and find each row's competitors."""
-        one = self._weighed(left)
-        other = one if right is None else self._weighed(right)
-        n_right = left.num_rows if right is None else right.num_rows
+        """Cut and weigh every column of both tables, and find each record's competitors."""
+        cuts = [_cut(table, self.plans) for table in (left, right) if table is not None]
+        return self.weigh(cuts)
 
-        def nearest(
-            these: dict[str, PreparedColumn], those: dict[str, PreparedColumn]
-        ) -> dict[tuple[str, str], Neighbours]:
-            return {
-                (plan.name, kind): nearest_records(
-                    these[plan.name].sets[kind],
-                    those[plan.name].sets[kind],
-                    N_COMPETITORS,
-                    one_table=right is None,
+    def weigh(self, cuts: list[CutTable]) -> PreparedTables:
+        """Weigh tables that are cut: two, or the one."""
+        weighed = [
+            {
+                name: PreparedColumn(
+                    texts,
+                    {kind: weigh(getattr(texts, kind), self.rarity[name, kind]) for kind in SETS},
+                    numbers,
                 )
-                for plan in self.plans
-                if plan.competes
-                for kind in COMPETING
+                for name, (texts, numbers) in cut.columns.items()
             }
+            for cut in cuts
+        ]
+        left, right = weighed[0], weighed[-1]
+        of_left = self._nearest(left, right)
+        of_right = of_left if len(cuts) == 1 else self._nearest(right, left)
+        return PreparedTables(left, right, cuts[0].record, cuts[-1].record, of_left, of_right)
 
-        of_left = nearest(one, other)
-        of_right = of_left if right is None else nearest(other, one)
-        return PreparedTables(one, other, left.num_rows, n_right, of_left, of_right)
-
-    def _weighed(self, table: pyarrow.Table) -> dict[str, PreparedColumn]:
+    def _nearest(
+        self, these: dict[str, PreparedColumn], those: dict[str, PreparedColumn]
+    ) -> dict[tuple[str, str], Neighbours]:
+        """Return the nearest of those for each of these, by every column that competes."""
         return {
-            name: PreparedColumn(
-                texts,
-                {kind: weigh(getattr(texts, kind), self.rarity[name, kind]) for kind in SETS},
-                numbers,
+            (plan.name, kind): nearest_records(
+                these[plan.name].sets[kind],
+                those[plan.name].sets[kind],
+                N_COMPETITORS,
+                one_table=these is those,
             )
-            for name, (texts, numbers) in _cut(table, self.plans).items()
+            for plan in self.plans
+            if plan.competes
+            for kind in COMPETING
         }
 
     def compare(self, tables: PreparedTables, pairs: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the similarities of pairs of rows, shape (n_pairs, n_features)."""
+        pairs = tables.records(pairs)
         blocks = [block for plan in self.plans for block in self._blocks(plan, tables, pairs)]
-        return np.hstack(blocks).astype(np.float32)
+        X = np.hstack(blocks).astype(np.float32)
+        return orderless(X, self._directed_names()) if self.one_table else X
 
     def _blocks(
         self, plan: ColumnPlan, tables: PreparedTables, pairs: NDArray[np.int64]
@@ -163,6 +187,10 @@ class Comparison:
     @property
     def feature_names(self) -> tuple[str, ...]:
         """A name for each feature: its column and what it compares."""
+        names = self._directed_names()
+        return orderless_names(names) if self.one_table else names
+
+    def _directed_names(self) -> tuple[str, ...]:
         return tuple(f"{column}: {what}" for column, what in self._features())
 
     def _features(self) -> list[tuple[str, str]]:
@@ -180,17 +208,17 @@ class Comparison:
 
 def fit_comparison(
     left: pyarrow.Table, right: pyarrow.Table | None, kinds: Mapping[str, str] | None = None
-) -> Comparison:
-    """Plan the columns that both tables have, and count how rare their words are."""
-    tables = [left] if right is None else [left, right]
+) -> tuple[Comparison, PreparedTables]:
+    """Plan the columns that both tables have, count how rare their words are, and prepare them."""
     plans = _plan(left, right, dict(kinds or {}))
-    cuts = [_cut(table, plans) for table in tables]
+    cuts = [_cut(table, plans) for table in (left, right) if table is not None]
     rarity = {
-        (name, kind): fit_rarity(*(getattr(cut[name][0], kind) for cut in cuts))
-        for name in cuts[0]
+        (plan.name, kind): fit_rarity(*(getattr(cut.columns[plan.name][0], kind) for cut in cuts))
+        for plan in plans
         for kind in SETS
     }
-    return Comparison(plans, rarity)
+    comparison = Comparison(plans, rarity, right is None)
+    return comparison, comparison.weigh(cuts)
 
 
 def compare_numbers(
@@ -199,8 +227,8 @@ def compare_numbers(
     """Return |a − b| / max(|a|, |b|), log |a| / |b| and a − b of pairs; NaN if one is missing."""
     one, other = left[pairs[:, 0]], right[pairs[:, 1]]
     largest = np.maximum(np.abs(one), np.abs(other))
-    difference = one - other
-    relative = np.abs(difference) / np.where(largest > 0, largest, 1)
+    difference = np.clip(one - other, -LARGEST, LARGEST)
+    relative = np.abs(one - other) / np.where(largest > 0, largest, 1)
     smallest = 1e-9  # of a free article, whose ratio to any price is otherwise infinite
     ratio = np.log((np.abs(one) + smallest) / (np.abs(other) + smallest))
     return np.column_stack([relative, ratio, difference])
@@ -229,16 +257,20 @@ def _plan(
     return (*plans, ColumnPlan(JOINED, "text"))
 
 
-def _cut(
-    table: pyarrow.Table, plans: tuple[ColumnPlan, ...]
-) -> dict[str, tuple[Texts, NDArray[np.float64] | None]]:
-    """Return every planned column's texts and numbers, and the texts of all columns joined."""
+def _cut(table: pyarrow.Table, plans: tuple[ColumnPlan, ...]) -> CutTable:
+    """Cut every planned column of a table's distinct records, and all columns joined."""
     read: dict[str, Column] = {
         plan.name: read_column(plan.name, table[plan.name], plan.kind)
         for plan in plans
         if plan.name != JOINED
     }
-    cut = {name: (cut_texts(column.texts), column.numbers) for name, column in read.items()}
-    rows = zip(*(column.texts for column in read.values()), strict=True)
-    joined = [" ".join(value for value in row if value is not None) for row in rows]
-    return cut | {JOINED: (cut_texts(joined), None)}
+    rows = list(zip(*(column.texts for column in read.values()), strict=True))
+    numbers: dict[tuple[str | None, ...], int] = {}
+    record = np.array([numbers.setdefault(row, len(numbers)) for row in rows], dtype=np.int64)
+    _, first = np.unique(record, return_index=True)
+    columns = {}
+    for name, column in read.items():
+        texts = cut_texts(column.texts[row] for row in first)
+        columns[name] = (texts, None if column.numbers is None else column.numbers[first])
+    joined = cut_texts(" ".join(value for value in row if value is not None) for row in numbers)
+    return CutTable(columns | {JOINED: (joined, None)}, record)

@@ -36,6 +36,7 @@ from twofold.regression._fit import (
 )
 from twofold.regression._input_checks import check_features, preprocessed, sound_features
 from twofold.regression._layers import layer_batches, layer_names, read_layers
+from twofold.regression._linear_map import LinearMap, describe_embedder, linear_map
 from twofold.regression._network import (
     MILD,
     STRONG,
@@ -91,6 +92,7 @@ __all__ = [
     "Features",
     "FeaturesAsGiven",
     "FittedEmbedder",
+    "LinearMap",
     "Network",
     "NetworkEmbedder",
     "NetworkName",
@@ -116,6 +118,7 @@ __all__ = [
     "check_features",
     "check_points",
     "checkpoint_path",
+    "describe_embedder",
     "epoch_callback",
     "equal_rows",
     "fill_form",
@@ -128,6 +131,7 @@ __all__ = [
     "item_shape",
     "layer_batches",
     "layer_names",
+    "linear_map",
     "load_embedder",
     "load_features",
     "mlp",

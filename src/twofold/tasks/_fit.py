@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold._core.warnings import gathered
 from twofold.datasets import Records, read_pairs, read_records
 from twofold.estimators import MetricLearner
 from twofold.evaluation import DecisionScores, pair_similarity
@@ -158,8 +159,10 @@ def fit_files(request: FitRequest, progress: Progress | None = None) -> FitResul
         )
     with phases.phase("preparing"):
         given = _prepare(request, left, right, labels)
-    held = _hold_out(request, given, relation)
-    learner, decision, candidates, classifier = _learn(request, given, relation, held, phases)
+    with gathered() as warned:
+        held = _hold_out(request, given, relation)
+        learner, decision, candidates, classifier = _learn(request, given, relation, held, phases)
+    given.notes += warned
     if decision.by == "embedding" and decision.threshold is not None:
         learner.threshold_ = decision.threshold
     model = PreparedModel(

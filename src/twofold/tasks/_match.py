@@ -162,10 +162,8 @@ def _candidates(
 ) -> _Matches:
     """Return pairs that may be alike, with what the threshold is compared with."""
     with phases.phase("embedding"):
-        features = model.features(left)
-        others = features if right is left else model.features(right)
-        points = model.learner.transform(features)
-        other_points = points if right is left else model.learner.transform(others)
+        points = model.embed(left)
+        other_points = points if right is left else model.embed(right)
     if model.pair_classifier is None:
         with phases.phase("searching"):
             index = NeighbourIndex(model.learner.metric_)
@@ -174,21 +172,17 @@ def _candidates(
             near = index.pairs_within(threshold) if is_one else index.within(points, threshold)
         return _Matches(near.left, near.right, near.similarity.astype(np.float64))
     with phases.phase("searching"):
-        rows = candidate_pairs((features, points), (others, other_points), k=request.n_candidates)
-        found = _Matches(rows[:, 0], rows[:, 1], np.zeros(len(rows)))
-        found = _once(found) if right is left else found
+        is_one = right is left
+        pairs = candidate_pairs(
+            left.table,
+            None if is_one else right.table,
+            k=request.n_candidates,
+            points=points,
+            right_points=None if is_one else other_points,
+        )
     with phases.phase("deciding"):
-        pairs = np.column_stack([found.left, found.right])
-        return _Matches(found.left, found.right, model.pair_scores(left, right, pairs))
-
-
-def _once(matches: _Matches) -> _Matches:
-    """Return pairs of one table once, the earlier row first, none of a row with itself."""
-    low = np.minimum(matches.left, matches.right)
-    high = np.maximum(matches.left, matches.right)
-    _, first = np.unique(np.column_stack([low, high]), axis=0, return_index=True)
-    first = np.sort(first[low[first] != high[first]])
-    return _Matches(low[first], high[first], matches.score[first])
+        scores = model.pair_scores(left, right, pairs)
+    return _Matches(pairs[:, 0], pairs[:, 1], scores)
 
 
 def _write_pairs(
