@@ -27,6 +27,8 @@ def escape_plain_text(
 def escaped(line: str) -> str:
     """Return a line with the signs that have a meaning in reStructuredText made plain."""
     parts = QUOTED.split(line)
+    if sum(part.count("*") for part in parts[::2]) == 1:  # as in (n_items, *shape)
+        parts[::2] = [part.replace("*", r"\*") for part in parts[::2]]
     plain = [re.sub(r"(?<=\w)_(?=\W|$)", r"\\_", part).replace("|", r"\|") for part in parts[::2]]
     parts[::2] = plain
     return "".join(parts)
