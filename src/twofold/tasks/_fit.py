@@ -14,7 +14,12 @@ from twofold.datasets import Records, read_pairs, read_records
 from twofold.estimators import MetricLearner
 from twofold.evaluation import DecisionScores, pair_similarity
 from twofold.matching import PairClassifier
-from twofold.preparation import ColumnPlan, ImagePreparation, TablePreparation
+from twofold.preparation import (
+    ColumnPlan,
+    DecodedImages,
+    ImagePreparation,
+    TablePreparation,
+)
 from twofold.regression import Network, take_rows
 from twofold.relations import PairRelation, Relation, TripletRelation
 from twofold.tasks._held_out import HeldOut, features_similarity, given_validation, hold_out
@@ -31,6 +36,9 @@ from twofold.tasks._statements import as_pair_relation, read_relation
 REFIT_SHARE = 0.05
 """A model is fitted again on everything where more than this was held out; below it, what a second
 fit would add is not worth its time."""
+
+IMAGE_PASSES, IMAGE_EPOCHS = 300_000, (8, 30)
+"""Images that a network sees in all, and the fewest and most epochs that makes: minutes on a CPU."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +125,10 @@ class FitResult:
 
 @dataclass(slots=True)
 class _Input:
-    """Rows of one or two tables, one after the other, and their features."""
+    """Rows of one or two tables, one after the other, and their features.
+
+    `readable` says which rows those are, where images cannot be read and are left out.
+    """
 
     left: Records
     right: Records | None
@@ -125,6 +136,7 @@ class _Input:
     preparation: Preparation | None
     features: Any
     notes: list[str] = field(default_factory=list)
+    readable: NDArray[np.int64] | None = None
 
     @property
     def tables(self) -> tuple[Records, ...]:
@@ -159,6 +171,8 @@ def fit_files(request: FitRequest, progress: Progress | None = None) -> FitResul
         )
     with phases.phase("preparing"):
         given = _prepare(request, left, right, labels)
+        if given.readable is not None:
+            relation = relation.take(given.readable)
     with gathered() as warned:
         held = _hold_out(request, given, relation)
         learner, decision, candidates, classifier = _learn(request, given, relation, held, phases)
@@ -217,14 +231,36 @@ def _prepare(
 def _prepare_images(
     request: FitRequest, left: Records, right: Records | None, notes: list[str]
 ) -> _Input:
-    paths = [
-        table.image_paths(request.image or "image") for table in (left, right) if table is not None
-    ]
+    column = request.image or "image"
+    paths = [table.image_paths(column) for table in (left, right) if table is not None]
     size: Any = "auto" if request.image_size is None else request.image_size
     preparation = ImagePreparation(size=size)
     preparation.fit([path for some in paths for path in some])
-    features = _stacked([preparation.transform(some) for some in paths])
-    return _Input(left, right, "images", preparation, features, notes)
+    decoded = [preparation.decode(some) for some in paths]
+    features = _stacked([one.images for one in decoded])
+    given = _Input(left, right, "images", preparation, features, notes)
+    if any(one.unreadable for one in decoded):
+        _leave_out(given, decoded, paths)
+    return given
+
+
+def _leave_out(given: _Input, decoded: list[DecodedImages], paths: list[list[Path]]) -> None:
+    """Leave rows out whose images cannot be read, and note how many."""
+    wrong = [
+        (path[row], why)
+        for one, path in zip(decoded, paths, strict=True)
+        for row, why in one.unreadable.items()
+    ]
+    given.notes.append(
+        f"{len(wrong)} image(s) cannot be read and are left out, first {wrong[0][0]} "
+        f"({wrong[0][1]})."
+    )
+    first = given.left.n_items
+    given.left = given.left.take(decoded[0].rows)
+    given.readable = decoded[0].rows
+    if given.right is not None:
+        given.right = given.right.take(decoded[1].rows)
+        given.readable = np.concatenate([decoded[0].rows, first + decoded[1].rows])
 
 
 def _stacked(parts: list[Any]) -> Any:
@@ -303,11 +339,10 @@ def _learn(
 def _learner(request: FitRequest, given: _Input) -> MetricLearner:
     """Return a learner for these features, not yet fitted."""
     embedder: Any = "auto"
-    epochs: Any = "auto" if request.max_epochs is None else request.max_epochs
     if given.source == "images":
-        embedder = Network("conv", max_epochs=epochs)
+        embedder = Network("conv", max_epochs=request.max_epochs or _image_epochs(given))
     elif request.max_epochs is not None:
-        embedder = Network(max_epochs=epochs)
+        embedder = Network(max_epochs=request.max_epochs)
     return MetricLearner(
         "auto" if request.n_components is None else request.n_components,
         embedder=embedder,
@@ -315,6 +350,11 @@ def _learner(request: FitRequest, given: _Input) -> MetricLearner:
         device=request.device,
         random_state=request.seed,
     )
+
+
+def _image_epochs(given: _Input) -> int:
+    """Return fewer epochs for many images: on two cores a thousand take about a second."""
+    return int(np.clip(IMAGE_PASSES // given.features.shape[0], *IMAGE_EPOCHS))
 
 
 def _fit_pair_classifier(
