@@ -220,7 +220,7 @@ def test_texts_of_which_nothing_comes_twice_are_no_features():
     [
         (
             {"titel": WORDS, "x": range(6)},
-            r"lacks 1 column\(s\) .* 'title'\. Did you mean 'titel'\?",
+            r"lacks 1 column\(s\) .* 'title'\. Did you mean 'titel'",
         ),
         ({"other": WORDS}, r"lacks 2 column\(s\) that are needed, first 'title'"),
     ],
