@@ -86,8 +86,8 @@ def main() -> None:
     ratios = [a / b for a, b in zip(*seconds.values(), strict=True)]
     for name, times in seconds.items():
         rate = asked.images / statistics.median(times)
-        print(f"{name:8} {statistics.median(times):6.2f} s, {rate:,.0f} images/s")  # noqa: T201
-    print(  # noqa: T201
+        print(f"{name:8} {statistics.median(times):6.2f} s, {rate:,.0f} images/s")
+    print(
         f"twofold is {statistics.median(ratios):.2f} times as fast ({min(ratios):.2f} to "
         f"{max(ratios):.2f}), cache written; {asked.images} JPEGs of {asked.width} × "
         f"{asked.height}, {allowed_threads()} cores, pillow {__version__}"

@@ -72,7 +72,7 @@ def test_alike_is_written_in_many_ways(tmp_path, left, value, grade):
         ("left,right,similar\nx,b,1\ny,a,1\na,b,0\n", r"2 id\(s\) .*left\.csv, first 'x' at line"),
         ("left,right,similar\n0,7,1\n", r"1 id\(s\) in the column 'right' .* first '7' at line 2"),
         ("left,right,similar\na,a,1\n", r"1 pair\(s\) .* join an item to itself, first at line 2"),
-        ("left,rihgt,similar\na,b,1\n", r"no column 'right': .* Did you mean 'rihgt'\?"),
+        ("left,rihgt,similar\na,b,1\n", r"no column 'right'\. Did you mean 'rihgt'\?"),
     ],
 )  # fmt: skip
 def test_a_wrong_pair_is_refused_with_file_line_and_column(tmp_path, left, text, message):

@@ -165,7 +165,7 @@ def test_a_broken_row_in_a_later_piece_has_its_line(tmp_path):
 @pytest.mark.parametrize(
     ("content", "arguments", "message"),
     [
-        (TEXT, {"id_column": "titel"}, r"no column 'titel': .*price\. Did you mean 'title'\?"),
+        (TEXT, {"id_column": "titel"}, r"no column 'titel'\. Did you mean 'title'\? Its .*price\."),
         (TEXT, {"id_column": "ID"}, r"Did you mean 'id'\?"),
         ("id,x\na,1\nb,2\na,3\na,4\n", {}, r"first again at line 4 \('a'\), 2 row\(s\) in all"),
         ("id,x\na,1\n,2\n", {}, r"'id' .* empty at 1 place\(s\), first at line 3"),

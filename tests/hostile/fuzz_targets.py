@@ -7,6 +7,7 @@ reader, add a row to `TARGETS` and a folder of small good files to `corpus/`.
 from __future__ import annotations
 
 import dataclasses
+import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from scipy import sparse
 
 import twofold
 from twofold.datasets import (
+    Records,
+    iterate_records,
     load_cifar10,
     load_entity_pairs,
     load_mnist,
@@ -27,9 +30,13 @@ from twofold.datasets import (
     load_nus_wide_labels,
     load_pairs,
     load_table,
+    read_pairs,
+    read_records,
+    read_triplets,
 )
 from twofold.experiments import read_record
 from twofold.experiments._gallery import read_gallery
+from twofold.preparation import ImagePreparation, TablePreparation
 from twofold.regression import load_features
 from twofold.regression._checkpoint import Checkpoint, Trainer
 from twofold.regression._draws import Draws
@@ -113,6 +120,39 @@ def _multiplied(features: Any) -> Any:
     return features.astype(np.float64) @ np.ones(features.shape[1])
 
 
+RECORDS = Records(Path("records.csv"), np.array([*"abcdefgh", *map(str, range(12))], dtype=object))
+
+
+def _read_records(path: Path) -> Any:
+    """Read records whole and in pieces, and make features of them."""
+    records = read_records(path)
+    pieces = [piece.ids for piece in iterate_records(path, n_rows=2)]
+    for row in (0, records.n_items - 1):
+        records.place(row), records.fields(row)
+    if records.table is None:
+        return _multiplied(records.features), pieces
+    preparation = TablePreparation().fit(records.table)
+    return _multiplied(preparation.transform(records.table)), pieces
+
+
+def _read_named_pairs(path: Path) -> Any:
+    return read_pairs(path, RECORDS), read_pairs(path, RECORDS, RECORDS)
+
+
+def _read_named_triplets(path: Path) -> Any:
+    return read_triplets(path, RECORDS)
+
+
+def _read_preparation(folder: Path) -> Any:
+    description = json.loads((folder / "description.json").read_text(encoding="utf-8"))
+    preparation = TablePreparation.open(description, folder)
+    return _multiplied(preparation.transform({"title": ["red chair", ""], "price": [1.0, None]}))
+
+
+def _read_image(path: Path) -> Any:
+    return ImagePreparation(size=8, cache=False).fit([path]).decode([path]).images
+
+
 def _read_multilabel(folder: Path) -> Any:
     stored = load_multilabel("scene", folder)
     return stored, _multiplied(stored.features)
@@ -144,6 +184,16 @@ TARGETS = (
     Target("pairs", _read_pairs),
     Target("pairs-of-keys", _read_pairs_of_keys),
     Target("table", _read_table),
+    Target("records", _read_records),
+    Target("named-pairs", _read_named_pairs),
+    Target("named-triplets", _read_named_triplets),
+    Target(
+        "table-preparation",
+        _read_preparation,
+        "table_preparation.safetensors",
+        {"description.json": "description.json"},
+    ),
+    Target("image", _read_image),
     Target("record", read_record),
     Target("gallery", read_gallery),
     Target("features-npz", _read_features, "features.npz"),

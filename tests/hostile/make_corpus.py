@@ -17,9 +17,11 @@ import numpy as np
 import pyarrow as pa
 import torch
 from fuzz_targets import CORPUS, HERE
+from PIL import Image
 from pyarrow import parquet
 from scipy import sparse
 
+from twofold.preparation import TablePreparation
 from twofold.regression._checkpoint import Checkpoint, Progress, Trainer
 from twofold.regression._draws import Draws
 
@@ -80,6 +82,34 @@ def tables() -> None:
         content = _saved(sparse.save_npz, matrix, compressed=kind == "coo")
         put("table", f"{kind}.npz", content)
         put("features-npz", f"{kind}.npz", content)
+
+
+def own_records() -> None:
+    """Records, statements about them, images, and a saved preparation."""
+    text = (
+        "id,title,price,sold,colour\na,red chair,$12.50,2020-01-02,red\n"
+        'b,"a table, red",,2021-03-04,red\nc,red chair,"1,200",,blue\n'
+    )
+    put("records", "records.csv", text)
+    put("records", "western.csv", text.replace("chair", "café").encode("cp1252"))
+    put("records", "windows.tsv", "\ufeff" + text.replace(",", "\t").replace("\n", "\r\n"))
+    vectors = {"id": [1, 2], "v": [[1.0, 2], [2, 5]], "t": ["a b", "a c"], "x": [1.5, None]}
+    put("records", "vectors.parquet", _parquet(pa.table(vectors)))
+    put("records", "dense.npy", _saved(np.save, MATRIX))
+    put("named-pairs", "words.csv", "left,right,similar\na,b,yes\nb,c,No\nc,d,0.5\n")
+    put("named-pairs", "others.tsv", "ltable_id\trtable_id\tlabel\n1\t2\t1\n3\t0\t0\n")
+    put("named-triplets", "keys.csv", "anchor,positive,negative\na,b,c\nc,b,a\n")
+    put("named-triplets", "numbers.csv", "anchor,positive,negative\n0,1,2\n2,1,0\n")
+    with tempfile.TemporaryDirectory() as folder:
+        table = {"title": ["red chair", "a chair", "red table"], "price": [1.0, None, 3.5]}
+        description = TablePreparation().fit(table).save(folder)
+        put("table-preparation", "description.json", json.dumps(description))
+        (arrays,) = Path(folder).iterdir()
+        put("table-preparation", arrays.name, arrays.read_bytes())
+    pixels = np.arange(300, dtype=np.uint16).reshape(10, 10, 3).astype(np.uint8)
+    for name, mode in (("c.png", "RGB"), ("p.gif", "P"), ("a.png", "RGBA"), ("j.jpg", "RGB")):
+        suffix = {"jpg": "JPEG"}.get(name[2:], name[2:].upper())
+        put("image", name, _saved(Image.fromarray(pixels).convert(mode).save, suffix))
 
 
 def records() -> None:
@@ -165,5 +195,5 @@ def checkpoints() -> None:
 
 
 if __name__ == "__main__":
-    for write in (pair_files, tables, records, sets, checkpoints):
+    for write in (pair_files, tables, own_records, records, sets, checkpoints):
         write()

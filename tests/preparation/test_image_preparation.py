@@ -104,6 +104,15 @@ def test_a_damaged_entry_is_decoded_again(tmp_path, cache):
     np.testing.assert_array_equal(preparation.transform(paths), wanted)
 
 
+def test_a_missing_file_in_another_row_is_another_entry(tmp_path):
+    good = [written(tmp_path, f"{k}.png", colourful() + np.uint8(k)) for k in range(200)]
+    preparation = ImagePreparation().fit(good)
+    missing = tmp_path / "missing.png"
+    for row in (5, 100):
+        decoded = preparation.decode([*good[:row], missing, *good[row:]])
+        assert list(decoded.unreadable) == [row]
+
+
 def test_the_cache_is_a_parameter(tmp_path, cache):
     paths = [written(tmp_path, "0.png", colourful())]
     elsewhere = ImagePreparation(cache=tmp_path / "kept").fit(paths)

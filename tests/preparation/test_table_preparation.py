@@ -205,13 +205,23 @@ def test_names_are_as_many_as_features():
     assert len(set(names)) == len(names)
 
 
+def test_texts_of_which_nothing_comes_twice_are_no_features():
+    table = {"a": ["xyz", "qrs"], "b": ["uvw", "klm"], "x": [1.5, 2.5]}
+    preparation = TablePreparation().fit(table)
+    assert preparation.transform(table).shape == (2, 1)
+    assert [plan.n_features for plan in preparation.columns_] == [0, 0, 1]
+
+
 # What is wrong
 
 
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"titel": WORDS, "x": range(6)}, r"lacks 1 column\(s\) .* 'title': .* mean 'titel'\?"),
+        (
+            {"titel": WORDS, "x": range(6)},
+            r"lacks 1 column\(s\) .* 'title'\. Did you mean 'titel'",
+        ),
         ({"other": WORDS}, r"lacks 2 column\(s\) that are needed, first 'title'"),
     ],
 )

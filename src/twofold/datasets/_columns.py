@@ -52,12 +52,11 @@ class Columns:
         missing = next((name for name in names if name not in self.names), None)
         if missing is not None:
             meant = nearest_name(missing, self.names)
-            way_out = (
-                "Rename the one that is meant." if meant is None else f"Did you mean {meant!r}?"
-            )
+            there = f"ts columns are {shown_names(self.names)}."
             raise ValueError(
-                f"{self.path} has no column {missing!r}: its columns are "
-                f"{shown_names(self.names)}. {way_out}"
+                f"{self.path} has no column {missing!r}: i{there} Rename the one that is meant."
+                if meant is None
+                else f"{self.path} has no column {missing!r}. Did you mean {meant!r}? I{there}"
             )
 
     def one_of(self, names: Collection[str]) -> str:

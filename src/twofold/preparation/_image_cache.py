@@ -52,7 +52,8 @@ def decode_once(paths: Sequence[Path], frame: Frame, cache: Path) -> Decoded:
 
 
 def _fingerprint(paths: Sequence[Path]) -> str:
-    there = ((str(path.absolute()), path) for path in paths)
+    # The row is part of the name: a file that is missing has no size, but it has a place.
+    there = ((f"{row}:{path.absolute()}", path) for row, path in enumerate(paths))
     return fingerprint((name, path.stat()) for name, path in there if path.is_file())
 
 

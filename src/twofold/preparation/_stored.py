@@ -73,7 +73,7 @@ class Stored:
             value = float(value)
         if type(value) is not kind:
             self.refuse(f"{key!r} must be {kind.__name__}, got {str(value)[:40]!r}")
-        if kind is float and not math.isfinite(value):
+        if isinstance(value, float) and not math.isfinite(value):
             self.refuse(f"{key!r} is not finite")
         return value
 

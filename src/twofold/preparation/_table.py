@@ -190,10 +190,17 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         texts = {plan.name: columns[plan.name] for plan in plans if plan.kind == "text"}
         if self.text == "together" and len(texts) > 1:
             together = TogetherBlock.fit(texts)
-            blocks = [block for block in blocks if not block.is_text] + [together]
+            blocks = [block for block in blocks if not block.is_text]
+            blocks += [together] if together.n_features else []
             plans = [_shared(plan, together) if plan.name in texts else plan for plan in plans]
         if self.text_model is not None:
-            blocks += [EmbeddingBlock.fit(name, self.text_model) for name in texts]
+            embeddings = [EmbeddingBlock.fit(name, self.text_model) for name in texts]
+            blocks += embeddings
+            sizes = {block.column: block.n_features for block in embeddings}
+            plans = [
+                replace(plan, n_features=plan.n_features + sizes.get(plan.name, 0))
+                for plan in plans
+            ]
         if not blocks:
             why = "; ".join(f"{plan.name}: {plan.note or plan.kind}" for plan in plans[:5])
             raise ValueError(f"No column of the table can become features ({why}).")

@@ -39,10 +39,10 @@ def pick(table: Any, names: Collection[str]) -> Any:
     missing = [name for name in names if name not in there]
     if missing:
         meant = nearest_name(missing[0], there)
-        way_out = f"Did you mean {meant!r}?" if meant else "Rename the one that is meant."
+        question = f" Did you mean {meant!r}?" if meant else ""
         raise ValueError(
-            f"The table lacks {len(missing)} column(s) that are needed, first {missing[0]!r}: its "
-            f"columns are {shown_names(there)}. {way_out}"
+            f"The table lacks {len(missing)} column(s) that are needed, first {missing[0]!r}."
+            f"{question} Its columns are {shown_names(there)}."
         )
     return table.select(list(names))
 
