@@ -22,6 +22,7 @@ BENCHMARKS = (
     "learning",
     "multilabel",
     "updates",
+    "records",
 )
 ONLY_BY_NAME = (
     "equal_seconds",

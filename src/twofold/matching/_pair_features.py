@@ -259,6 +259,12 @@ def _plan(
 
 def _cut(table: pyarrow.Table, plans: tuple[ColumnPlan, ...]) -> CutTable:
     """Cut every planned column of a table's distinct records, and all columns joined."""
+    for plan in plans:
+        if plan.name != JOINED and plan.name not in table.column_names:
+            raise ValueError(
+                f"The table has no column {plan.name!r}, which the model was fitted on: it has "
+                f"{', '.join(table.column_names)}."
+            )
     read: dict[str, Column] = {
         plan.name: read_column(plan.name, table[plan.name], plan.kind)
         for plan in plans
