@@ -7,7 +7,7 @@ import pytest
 
 from twofold.matching import _boosting
 from twofold.matching._boosting import BoostingSettings, fit_boosted
-from twofold.matching._decision import fit_sigmoid, probability, smooth_f1_threshold
+from twofold.matching._decision import fit_sigmoid, probability
 from twofold.matching._item_apart import item_folds, out_of_fold
 from twofold.matching._linear import fit_logistic
 
@@ -88,12 +88,6 @@ def test_calibrated_scores_are_probabilities() -> None:
 def test_kinds_that_are_parted_wholly_leave_the_slope_finite() -> None:
     sigmoid = fit_sigmoid(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([0, 0, 1, 1]))
     assert 0 < sigmoid.slope < 10
-
-
-def test_the_threshold_has_the_best_f1() -> None:
-    probabilities = np.array([0.9, 0.8, 0.7, 0.6, 0.2])
-    threshold = smooth_f1_threshold(probabilities, np.array([1, 1, 0, 1, 0]))
-    assert 0.2 < threshold < 0.6
 
 
 @pytest.mark.parametrize("one_table", [True, False])
