@@ -24,6 +24,7 @@ BENCHMARKS = (
     "multilabel",
     "updates",
     "searching",
+    "records",
 )
 ONLY_BY_NAME = (
     "equal_seconds",

@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     import pyarrow
 
 ColumnKind = Literal["text", "number", "date", "category"]
-NUMBER = re.compile(r"[^\d.,+-]*([+-]?[\d,]*\.?\d+(?:[eE][+-]?\d+)?)[^\d.,]*")
-"""A number with a currency or a unit around it, and commas between thousands."""
+NUMBER = re.compile(
+    r"(?:[A-Za-z]{3}\s+)?[^\w.,+-]*"
+    r"([+-]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"\s*(?:[^\W\d_]{1,5}|[^\w]*)"
+)
+"""A number, with commas between thousands; a currency may stand before it, a unit behind."""
 SHARE_OF_NUMBERS = 0.9
 """Of the values that are there, so that a few "call us" leave a column of prices one of numbers."""
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from twofold._core.checks import as_array, check_count
 from twofold._core.random import RandomState, as_generator
-from twofold.evaluation import choose_threshold
 
 N_RESAMPLES = 200
 """Enough for a standard error to two digits."""
@@ -89,9 +88,11 @@ def compare_on_held_out(
             f"Of the {len(alike)} pair(s) with both scores all are of one kind: alike pairs and "
             "others are both needed."
         )
-    whole = np.array([_merits(alike, score) for score in scores])
-    gains = _resampled_gains(alike, scores, left, n_resamples, rng)
-    errors = np.nanstd(gains, axis=0, ddof=1)
+    once = np.ones((1, len(alike)))
+    whole = np.array([_merits(alike, score, once)[0] for score in scores])
+    drawn = _drawn(left, n_resamples, rng)
+    one, other = (_merits(alike, score, drawn) for score in scores)
+    errors = np.nanstd(one - other, axis=0, ddof=1)
     gain = whole[0] - whole[1]
     return HeldOutComparison(
         model_f1=float(whole[0, 0]),
@@ -112,28 +113,41 @@ def _checked(name: str, values: ArrayLike, n_pairs: int) -> NDArray[np.float64]:
     return scores
 
 
-def _merits(alike: NDArray[np.int64], score: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the best F1 and the average precision."""
-    from sklearn.metrics import average_precision_score
-
-    f1 = choose_threshold(alike, score, "f_beta").f_beta
-    return f1, float(average_precision_score(alike, score))
-
-
-def _resampled_gains(
-    alike: NDArray[np.int64],
-    scores: NDArray[np.float64],
-    left: NDArray[np.int64],
-    n_resamples: int,
-    rng: np.random.Generator,
+def _merits(
+    alike: NDArray[np.int64], score: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the gains in F1 and average precision with other left records, NaN if of one kind."""
-    order = np.argsort(left, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(left[order])) + 1)
-    gains = np.full((n_resamples, 2), np.nan)
-    for number in range(n_resamples):
-        drawn = np.concatenate([groups[at] for at in rng.integers(len(groups), size=len(groups))])
-        if len(np.unique(alike[drawn])) == 2:
-            one, other = (_merits(alike[drawn], score[drawn]) for score in scores)
-            gains[number] = np.subtract(one, other)
-    return gains
+    """Return the best F1 and the average precision, with pairs weighted in `n` ways.
+
+    Parameters
+    ----------
+    weight : ndarray of float64, shape (n, n_pairs)
+        How often each pair is there.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, 2)
+        NaN where no alike pair is there.
+    """
+    order = np.argsort(-score, kind="stable")
+    # Pairs of equal score are called alike together.
+    is_last = np.append(np.diff(score[order]) != 0, True)
+    called = np.cumsum(weight[:, order], axis=1)[:, is_last]
+    hits = np.cumsum(weight[:, order] * alike[order], axis=1)[:, is_last]
+    n_alike = hits[:, -1:]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        f1 = np.max(2 * hits / (called + n_alike), axis=1)
+        gained = np.diff(hits, axis=1, prepend=0) / n_alike
+        precision = np.where(called > 0, hits / called, 0)
+    merits = np.column_stack([f1, (gained * precision).sum(axis=1)])
+    merits[n_alike[:, 0] == 0] = np.nan
+    return merits
+
+
+def _drawn(
+    left: NDArray[np.int64], n_resamples: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return how often each pair is there when left records are drawn with replacement."""
+    records, record = np.unique(left, return_inverse=True)
+    draws = rng.integers(len(records), size=(n_resamples, len(records)))
+    times = np.stack([np.bincount(draw, minlength=len(records)) for draw in draws])
+    return times[:, record].astype(np.float64)

@@ -51,15 +51,3 @@ def probability(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
     from scipy.special import expit
 
     return np.asarray(expit(log_odds), dtype=np.float64)
-
-
-def smooth_f1_threshold(probabilities: NDArray[np.float64], y: NDArray[np.int64]) -> float:
-    """Return the probability from which on calling pairs alike has the best F1."""
-    order = np.argsort(-probabilities, kind="stable")
-    hits = np.cumsum(y[order])
-    called = np.arange(1, len(y) + 1)
-    f1 = 2 * hits / (called + y.sum())
-    best = int(np.argmax(f1))
-    last = probabilities[order[best]]
-    following = probabilities[order[best + 1]] if best + 1 < len(y) else last
-    return float((last + following) / 2)

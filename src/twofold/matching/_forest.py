@@ -13,7 +13,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from twofold._core.threads import Workers, allowed_threads
+
 LEAF = -1
+ROWS_A_PART = 4096
+"""Rows that a thread scores at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +53,14 @@ class Forest:
 
     def score(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return the score of each row: base + Σ leaves. O(n_rows · n_trees · depth)."""
-        scores: NDArray[np.float64] = _score(X, self.base, *self._arrays())
+        scores = np.full(len(X), self.base)
+
+        def add(first: int) -> None:
+            part = slice(first, first + ROWS_A_PART)
+            _add_leaves(X[part], scores[part], *self._arrays())
+
+        with Workers(allowed_threads()) as workers:
+            workers.run(add, [(first,) for first in range(0, len(X), ROWS_A_PART)])
         return scores
 
     def contributions(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -114,9 +125,9 @@ def _next(
 
 
 @njit(cache=True, nogil=True)
-def _score(
+def _add_leaves(
     X: Any,
-    base: Any,
+    out: Any,
     roots: Any,
     feature: Any,
     threshold: Any,
@@ -124,15 +135,13 @@ def _score(
     left: Any,
     right: Any,
     value: Any,
-) -> Any:
-    out = np.full(len(X), base)
+) -> None:
     for tree in range(len(roots)):
         for row in range(len(X)):
             node = roots[tree]
             while feature[node] != LEAF:
                 node = _next(X[row], node, feature, threshold, missing_left, left, right)
             out[row] += value[node]
-    return out
 
 
 @njit(cache=True, nogil=True)

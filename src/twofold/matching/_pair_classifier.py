@@ -22,7 +22,6 @@ from twofold.matching._decision import (
     Sigmoid,
     fit_sigmoid,
     probability,
-    smooth_f1_threshold,
 )
 from twofold.matching._item_apart import item_folds, out_of_fold
 from twofold.matching._matching_files import read_model, write_model
@@ -312,7 +311,7 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return
         self.calibration_ = fit_sigmoid(scores[there], y[there])
         self.held_out_ = probability(self.calibration_.log_odds(scores))
-        self.threshold_ = smooth_f1_threshold(self.held_out_[there], y[there])
+        self.threshold_ = choose_threshold(y[there], self.held_out_[there], "f_beta").threshold
 
     def _tables(self, records: Any, right_records: Any) -> tuple[Any, Any]:
         if records is None:

@@ -7,11 +7,13 @@ compares pairs of their rows. Nothing here knows which pairs are alike.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold._core.threads import Workers, allowed_threads
 from twofold.matching._columns import Column, ColumnKind, read_column, tell_kind
 from twofold.matching._competition import COMPETITION_NAMES, N_COMPETITORS, compete
 from twofold.matching._directions import orderless, orderless_names
@@ -37,6 +39,8 @@ COMPETING = ("words", "grams")
 """The codes by whose cosine a pair is compared with other partners of its records."""
 JOINED = "*"
 """The name of all columns, joined."""
+PAIRS_A_PART = 4096
+"""Pairs that a thread compares at a time."""
 LARGEST = 1e30
 """A difference that is still a number in float32."""
 NUMBER_NAMES = ("relative difference", "log ratio", "difference")
@@ -157,9 +161,16 @@ class Comparison:
 
     def compare(self, tables: PreparedTables, pairs: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the similarities of pairs of rows, shape (n_pairs, n_features)."""
-        pairs = tables.records(pairs)
-        blocks = [block for plan in self.plans for block in self._blocks(plan, tables, pairs)]
-        X = np.hstack(blocks).astype(np.float32)
+        records = tables.records(pairs)
+        X = np.empty((len(records), len(self._features())), dtype=np.float32)
+
+        def fill(first: int) -> None:
+            part = slice(first, first + PAIRS_A_PART)
+            blocks = (self._blocks(plan, tables, records[part]) for plan in self.plans)
+            np.concatenate([*chain.from_iterable(blocks)], axis=1, out=X[part], casting="same_kind")
+
+        with Workers(allowed_threads()) as workers:
+            workers.run(fill, [(first,) for first in range(0, len(records), PAIRS_A_PART)])
         return orderless(X, self._directed_names()) if self.one_table else X
 
     def _blocks(
@@ -259,6 +270,12 @@ def _plan(
 
 def _cut(table: pyarrow.Table, plans: tuple[ColumnPlan, ...]) -> CutTable:
     """Cut every planned column of a table's distinct records, and all columns joined."""
+    for plan in plans:
+        if plan.name != JOINED and plan.name not in table.column_names:
+            raise ValueError(
+                f"The table has no column {plan.name!r}, which the model was fitted on: it has "
+                f"{', '.join(table.column_names)}."
+            )
     read: dict[str, Column] = {
         plan.name: read_column(plan.name, table[plan.name], plan.kind)
         for plan in plans
