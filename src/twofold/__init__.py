@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from twofold import experiments as experiments
     from twofold import feedback as feedback
     from twofold import metric as metric
+    from twofold import preparation as preparation
     from twofold import regression as regression
     from twofold import relations as relations
     from twofold import report as report
@@ -75,6 +76,7 @@ _PACKAGES = (
     "experiments",
     "feedback",
     "metric",
+    "preparation",
     "regression",
     "relations",
     "report",
