@@ -2,8 +2,9 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
+DOCS_READY := .venv/docs-ready
 
-.PHONY: demo test check bench fuzz fuzz-nightly faults clean
+.PHONY: demo test check bench docs figures fuzz fuzz-nightly faults clean
 
 demo: $(READY)
 	$(BIN)/twofold demo
@@ -18,6 +19,14 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# The site, in docs/_build/html; a warning is an error. Nothing is fetched but the tools.
+docs: $(DOCS_READY)
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+# The pictures of the site again, from real runs and from records: two minutes.
+figures: $(READY)
+	$(BIN)/python docs/figures
 
 FUZZ_COUNT ?= 200000
 FUZZ_SECONDS ?= 300
@@ -35,9 +44,13 @@ faults: $(READY)
 	$(BIN)/python tests/hostile/faults.py
 
 clean:
-	rm -rf .venv
+	rm -rf .venv docs/_build docs/gallery docs/reference/generated
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)
+
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $(DOCS_READY)

@@ -18,10 +18,12 @@ BENCHMARKS = (
     "exact",
     "unseen_pairs",
     "growth",
+    "checks_cost",
     "gpu",
     "learning",
     "multilabel",
     "updates",
+    "searching",
 )
 ONLY_BY_NAME = (
     "equal_seconds",
@@ -30,6 +32,7 @@ ONLY_BY_NAME = (
     "flipped",
     "hard_cases",
     "ablations",
+    "hidden_factors",
     "unseen",
 )
 """These take a quarter of an hour or more."""

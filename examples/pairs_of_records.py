@@ -1,4 +1,10 @@
-"""Only pairs, as people give them: a scikit-learn regressor learns which wines are alike."""
+"""
+Only pairs, as people give them
+===============================
+
+Nobody says which grower a wine is from, only of some pairs whether the two wines are from one. A
+scikit-learn regressor learns from that which wines are alike; the interface is metric-learn's.
+"""
 
 import numpy as np
 from sklearn.datasets import load_wine
@@ -20,6 +26,9 @@ def ask(rows: np.ndarray, n_pairs: int) -> tuple[np.ndarray, np.ndarray]:
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     return X[pairs], np.where(wines.target[pairs[:, 0]] == wines.target[pairs[:, 1]], 1, -1)
 
+
+# %%
+# Two thousand answers about three quarters of the wines; new questions are about the others.
 
 learner = PairMetricLearner(embedder=KernelRidge(alpha=1.0, kernel="rbf"), random_state=0)
 learner.fit(*ask(train, 2000))

@@ -20,17 +20,26 @@ if TYPE_CHECKING:
     from twofold import evaluation as evaluation
     from twofold import experiments as experiments
     from twofold import feedback as feedback
+    from twofold import matching as matching
     from twofold import metric as metric
     from twofold import preparation as preparation
     from twofold import regression as regression
     from twofold import relations as relations
     from twofold import report as report
+    from twofold import search as search
     from twofold import targets as targets
+    from twofold import tasks as tasks
     from twofold._core.threads import describe_threads
     from twofold._core.warnings import RelationWarning, TargetWarning
     from twofold.asking import Suggestions
     from twofold.baselines import SiameseLearner, TripletLearner
-    from twofold.estimators import MetricLearner, PairMetricLearner, load
+    from twofold.estimators import (
+        MetricLearner,
+        PairMetricLearner,
+        PairMetricLearnerSupervised,
+        load,
+    )
+    from twofold.matching import PairClassifier
     from twofold.regression import Network
     from twofold.relations import LabelRelation, PairRelation, TripletRelation
     from twofold.targets import Targets, TargetSolution, solve_targets, standardise_targets
@@ -39,7 +48,9 @@ __all__ = [
     "LabelRelation",
     "MetricLearner",
     "Network",
+    "PairClassifier",
     "PairMetricLearner",
+    "PairMetricLearnerSupervised",
     "PairRelation",
     "RelationWarning",
     "SiameseLearner",
@@ -61,7 +72,8 @@ _HOMES = {
     "_core.warnings": ("RelationWarning", "TargetWarning"),
     "asking": ("Suggestions",),
     "baselines": ("SiameseLearner", "TripletLearner"),
-    "estimators": ("MetricLearner", "PairMetricLearner", "load"),
+    "estimators": ("MetricLearner", "PairMetricLearner", "PairMetricLearnerSupervised", "load"),
+    "matching": ("PairClassifier",),
     "regression": ("Network",),
     "relations": ("LabelRelation", "PairRelation", "TripletRelation"),
     "targets": ("TargetSolution", "Targets", "solve_targets", "standardise_targets"),
@@ -75,12 +87,15 @@ _PACKAGES = (
     "evaluation",
     "experiments",
     "feedback",
+    "matching",
     "metric",
     "preparation",
     "regression",
     "relations",
     "report",
+    "search",
     "targets",
+    "tasks",
 )
 
 if not TYPE_CHECKING:  # else every misspelt name would have a type

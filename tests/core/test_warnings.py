@@ -8,7 +8,7 @@ from threading import Barrier, Thread
 import pytest
 
 from twofold import RelationWarning, TargetWarning
-from twofold._core.warnings import unsaid, warn_user
+from twofold._core.warnings import gathered, unsaid, warn_user
 
 
 def test_what_is_kept_back_is_not_said_and_the_rest_is():
@@ -43,3 +43,14 @@ def test_another_thread_goes_on_warning():
     inside.wait()
     thread.join()
     assert len(said) == 1
+
+
+def test_what_is_gathered_is_not_warned_of_and_comes_once():
+    with gathered() as sentences:
+        for message in ("one", "two", "one"):
+            warn_user(message, RelationWarning)
+        with unsaid(RelationWarning):
+            warn_user("three", RelationWarning)
+    assert sentences == ["one", "two"]
+    with pytest.warns(RelationWarning, match="four"):
+        warn_user("four", RelationWarning)

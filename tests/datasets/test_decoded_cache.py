@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from twofold.datasets._decoded_cache import cache_folder, decoded_once, fingerprint
+from twofold._core.caches import cache_folder, fingerprint
+from twofold.datasets._decoded_cache import decoded_once
 from twofold.datasets._decoding import ImageFile
 
 

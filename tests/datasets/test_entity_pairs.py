@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from twofold.datasets import ENTITY_PAIR_SETS, load_entity_pairs
+from twofold.datasets import ENTITY_PAIR_SETS, load_entity_pairs, load_entity_tables
 
 VISIO = "COL title VAL visio 2007 COL maker VAL microsoft COL price VAL 129.95 "
 VISIO_TOO = "COL title VAL microsoft visio COL maker VAL  COL price VAL 130"
@@ -112,3 +112,25 @@ def test_a_damaged_file_is_named(damage: str, tmp_path: Path) -> None:
     )
     with pytest.raises(ValueError, match=r"test\.txt\.gz cannot be read .*: get it again"):
         load_entity_pairs("dblp-acm", tmp_path)
+
+
+def test_two_tables_keep_the_columns_and_know_what_is_missing(tmp_path: Path) -> None:
+    loaded = load_entity_tables("dblp-acm", _write(tmp_path))
+    assert loaded.left.to_pydict() == {
+        "title": ["visio 2007", "word", "vim", "microsoft visio"],
+        "maker": ["microsoft", "microsoft", None, None],
+        "price": ["129.95", None, None, "130"],
+    }
+    assert loaded.right.to_pydict()["title"] == ["microsoft visio", "word", "visio 2007"]
+
+
+def test_pairs_of_two_tables_number_the_rows_of_each(tmp_path: Path) -> None:
+    loaded = load_entity_tables("dblp-acm", _write(tmp_path))
+    for part, left, right, similar in (
+        (loaded.train, [0, 0], [0, 1], [1, 0]),
+        (loaded.valid, [1], [0], [0]),
+        (loaded.test, [2, 3], [1, 2], [0, 1]),
+    ):
+        np.testing.assert_array_equal(part.left, left)
+        np.testing.assert_array_equal(part.right, right)
+        np.testing.assert_array_equal(part.similar, similar)

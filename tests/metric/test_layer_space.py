@@ -34,8 +34,8 @@ def unit(points):
     return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
-def slow_whitening(vectors, classes, shrinkage):
-    """The definition, item by item."""
+def slow_within(vectors, classes):
+    """The covariance within classes by its definition, item by item."""
     vectors = vectors.astype(np.float64)
     within = np.zeros((vectors.shape[1],) * 2)
     for one in np.unique(classes):
@@ -43,11 +43,16 @@ def slow_whitening(vectors, classes, shrinkage):
         for vector in of_class:
             away = vector - of_class.mean(axis=0)
             within += np.outer(away, away)
-    within /= len(vectors) - len(np.unique(classes))
+    return within / (len(vectors) - len(np.unique(classes)))
+
+
+def slow_whitening(vectors, classes, shrinkage):
+    """The definition."""
+    within = slow_within(vectors, classes)
     shrunk = (1 - shrinkage) * within
     shrunk += shrinkage * np.trace(within) / len(within) * np.eye(len(within))
     sizes, directions = np.linalg.eigh(shrunk)
-    return vectors.mean(axis=0), directions @ np.diag(sizes**-0.5) @ directions.T
+    return vectors.astype(np.float64).mean(axis=0), directions @ np.diag(sizes**-0.5) @ directions.T
 
 
 def test_whitening_is_its_definition(rng):
@@ -63,10 +68,27 @@ def test_a_discriminant_keeps_of_a_direction_what_classes_differ_in(rng):
     apply = fit_space("discriminant", vectors, classes)
     mean, white = slow_whitening(vectors, classes, DISCRIMINANT_SHRINKAGE)
     means = np.stack([vectors[classes == one].mean(axis=0) for one in range(60)])
-    between, directions = np.linalg.eigh(np.cov(((means - mean) @ white).T))
-    gain = directions @ np.diag(np.sqrt(between / (1 + between))) @ directions.T
+    noise = np.mean([1 / (classes == one).sum() for one in range(60)]) * slow_within(
+        vectors, classes
+    )
+    covariance = np.cov(((means - mean) @ white).T) - white @ noise @ white
+    between, directions = np.linalg.eigh(covariance)
+    between = np.maximum(between, 0)
+    gain = directions @ np.diag(np.sqrt(between / (1 + 2 * between))) @ directions.T
     expected = unit((vectors - mean) @ white @ gain)
     assert_same_cosines(apply(vectors), expected, atol=1e-3)
+
+
+def test_a_direction_in_which_class_means_differ_by_chance_alone_counts_for_little(rng):
+    classes = np.repeat(np.arange(300), 4)
+    vectors = rng.normal(size=(1200, 2)).astype(np.float32)
+    vectors[:, 0] += 3 * rng.normal(size=300)[classes]
+    kinds_given, named = kinds_of_classes(classes), [("inner", "discriminant")]
+    (space,) = fit_layer_spaces(named, {"inner": torch.from_numpy(vectors)}, kinds_given)
+    of_kinds, of_chance = space.matrix.norm(dim=1)
+    assert of_chance < 0.35 * of_kinds  # their means have a quarter of the variance within
+    lone = fit_layer_spaces(named, {"inner": torch.from_numpy(vectors[:, 1:])}, kinds_given)
+    assert lone[0].matrix.norm() < 0.35
 
 
 def test_kinds_never_seen_are_told_apart_better_in_each_step(rng):

@@ -1,4 +1,4 @@
-"""The default network and the paper's four, layer by layer."""
+"""The networks for vectors and small images and the paper's four, layer by layer."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from twofold.regression import NETWORKS, build_network, mlp
 
 SHAPES = {
     "mlp": (20,),
+    "conv": (1, 28, 28),
     "mnist": (1, 28, 28),
     "cifar10": (3, 32, 32),
     "pubfig83": (3, 60, 60),
@@ -21,6 +22,7 @@ SHAPES = {
 DENSE = {
     # flat size after the convolutions by hand, hidden layers, dimensions in the paper
     "mlp": (20, (512, 512), 16),
+    "conv": (64 * 3 * 3, (256,), 16),  # 28 -> 14 -> 7 -> 3
     "mnist": (784, (500, 500), 16),
     "cifar10": (96 * 7 * 7, (128, 128), 16),  # 32 -> 15 -> 7 by pools of 3, stride 2
     "pubfig83": (128 * 4 * 4, (1024, 1024), 64),  # 60 -> 52 -> 26 -> 20 -> 10 -> 4
@@ -29,6 +31,7 @@ DENSE = {
 CONVOLUTIONS = {
     # outputs, kernel, padding; "pool" with kernel and stride
     "mlp": [],
+    "conv": [(64, 3, 1), ("pool", 2, 2)] * 3,
     "mnist": [],
     "cifar10": [(64, 3, 1), (64, 3, 1), ("pool", 3, 2), (96, 3, 1), (96, 3, 1), ("pool", 3, 2)],
     "pubfig83": [(64, 9, 0), ("pool", 2, 2), (96, 7, 0), ("pool", 2, 2), (128, 7, 0)],
@@ -41,6 +44,7 @@ CONVOLUTIONS = {
         ("pool", 2, 2),
     ],
 }
+PAPER = NETWORKS[2:]
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +81,7 @@ def test_convolutions_are_those_of_the_paper(networks, name):
     assert layers == CONVOLUTIONS[name]
 
 
-@pytest.mark.parametrize("name", NETWORKS[1:])
+@pytest.mark.parametrize("name", PAPER)
 def test_dropout_stands_before_each_dense_hidden_layer_but_not_on_pixels(networks, name):
     layers = list(networks[name])
     dense = [place for place, layer in enumerate(layers) if isinstance(layer, nn.Linear)]
@@ -92,7 +96,7 @@ def test_dropout_stands_before_each_dense_hidden_layer_but_not_on_pixels(network
     assert not isinstance(layers[dense[-1] - 1], nn.Dropout)
 
 
-@pytest.mark.parametrize("name", NETWORKS[1:])
+@pytest.mark.parametrize("name", PAPER)
 def test_a_rectifier_follows_every_convolution(networks, name):
     layers = list(networks[name])
     for place, layer in enumerate(layers):
@@ -100,7 +104,7 @@ def test_a_rectifier_follows_every_convolution(networks, name):
             assert isinstance(layers[place + 1], nn.ReLU)
 
 
-@pytest.mark.parametrize("name", NETWORKS[1:])
+@pytest.mark.parametrize("name", PAPER)
 def test_weights_of_the_papers_networks_are_glorots(networks, name):
     for layer in of_kind(networks[name], nn.Linear, nn.Conv2d):
         field = math.prod(layer.weight.shape[2:])
@@ -119,7 +123,7 @@ def test_weights_of_the_default_network_are_torchs_own(networks):
             assert float(weights.std()) == pytest.approx(bound / math.sqrt(3), rel=0.25)
 
 
-@pytest.mark.parametrize("name", ["mlp", "mnist", "cifar10"])
+@pytest.mark.parametrize("name", ["mlp", "conv", "mnist", "cifar10"])
 def test_weights_are_drawn_by_the_generator_alone(networks, name):
     before = torch.get_rng_state()
     again = fresh(name, SHAPES[name], DENSE[name][2])
@@ -136,7 +140,7 @@ def test_without_a_generator_a_network_is_a_form_without_memory(name):
     assert torch.get_rng_state().equal(before)
 
 
-@pytest.mark.parametrize("name", ["mlp", "mnist", "cifar10"])
+@pytest.mark.parametrize("name", ["mlp", "conv", "mnist", "cifar10"])
 def test_a_network_gives_dim_outputs_an_item(networks, name):
     with torch.no_grad():
         assert networks[name](torch.zeros(2, *SHAPES[name])).shape == (2, DENSE[name][2])
@@ -181,3 +185,14 @@ def test_images_that_are_too_small_are_refused(name, size):
 def test_an_unknown_name_is_refused():
     with pytest.raises(ValueError, match=r"name must be one of 'mlp', .* got 'resnet'"):
         build_network("resnet", (4,), 4)
+
+
+@pytest.mark.parametrize(
+    ("side", "n_blocks", "flat_side"), [(6, 1, 3), (16, 2, 4), (32, 3, 4), (64, 3, 4), (96, 4, 3)]
+)
+def test_small_images_are_halved_to_a_few_pixels(side, n_blocks, flat_side):
+    network = fresh("conv", (3, side, side), 5)
+    assert len(of_kind(network, nn.Conv2d)) == len(of_kind(network, nn.BatchNorm2d)) == n_blocks
+    assert of_kind(network, nn.Linear)[0].in_features == 64 * flat_side**2
+    assert of_kind(network, nn.Conv2d)[0].stride[0] == (2 if side >= 48 else 1)
+    assert network(torch.zeros(2, 3, side, side)).shape == (2, 5)

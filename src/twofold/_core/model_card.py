@@ -38,7 +38,7 @@ def read_card(folder: Path) -> dict[str, Any]:
     file = folder / CARD
     if not file.is_file():
         raise FileNotFoundError(f"{folder} is no Twofold model: it has no {CARD}.")
-    card = _read_json(file)
+    card = read_json_file(file)
     if not isinstance(card, dict) or card.get("format") != FORMAT:
         raise ValueError(f"{file} is not a Twofold model's: it does not say {FORMAT!r}.")
     _refuse_other_versions(folder, card.get("format_version"))
@@ -98,7 +98,8 @@ def damage_said(folder: Path, what: str) -> Iterator[None]:
         raise ValueError(f"{folder} is damaged: {what} cannot be used ({error}).") from error
 
 
-def _read_json(file: Path) -> Any:
+def read_json_file(file: Path) -> Any:
+    """Read JSON from a file that anyone may have made: of bounded size, without NaN."""
     if file.stat().st_size > MOST_BYTES:
         raise ValueError(f"{file} is damaged: it has more than {MOST_BYTES} bytes.")
     try:

@@ -38,12 +38,15 @@ def read_npy(path: Path) -> NDArray[Any]:
 
 
 def map_npy(path: Path) -> NDArray[Any]:
-    """Return the one array of a .npy file, read from it as it is used; at least one number."""
+    """Return the one array of a .npy file, read-only, left in the file until it is needed.
+
+    An empty array, which cannot be mapped, is read.
+    """
     with _named(path), path.open("rb") as file:
         dtype, shape, is_fortran = _read_header(file)
-        _compare_sizes(dtype, shape, path.stat().st_size - file.tell())
-        if not math.prod(shape):
-            raise ValueError(f"it holds nothing, an array of shape {shape}")
+        n_bytes = _compare_sizes(dtype, shape, path.stat().st_size - file.tell())
+        if not n_bytes:
+            return np.empty(shape, dtype)
         order: Literal["C", "F"] = "F" if is_fortran else "C"
         return np.memmap(path, dtype, "r", file.tell(), shape, order)
 

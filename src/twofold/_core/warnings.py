@@ -19,6 +19,7 @@ class TargetWarning(UserWarning):
     """Targets are right for what was asked, but items that should differ share one."""
 
 
+_GATHERED: ContextVar[list[str] | None] = ContextVar("gathered", default=None)
 _UNSAID: ContextVar[tuple[type[Warning], ...]] = ContextVar("unsaid", default=())
 
 
@@ -32,9 +33,25 @@ def unsaid(category: type[Warning]) -> Iterator[None]:
         _UNSAID.reset(token)
 
 
+@contextmanager
+def gathered() -> Iterator[list[str]]:
+    """Give a list that gets what would be warned of inside, in this thread, each sentence once."""
+    sentences: list[str] = []
+    token = _GATHERED.set(sentences)
+    try:
+        yield sentences
+    finally:
+        _GATHERED.reset(token)
+
+
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the user's own line: the nearest one outside this package."""
     if issubclass(category, _UNSAID.get()):
+        return
+    sentences = _GATHERED.get()
+    if sentences is not None:
+        if message not in sentences:
+            sentences.append(message)
         return
     depth, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:

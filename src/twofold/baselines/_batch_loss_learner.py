@@ -6,14 +6,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import nn
 
 from twofold._core.checks import check_choice, check_count
 from twofold.baselines._batch_losses import Loss, MinedLoss, batch_losses, pytorch_metric_learning
 from twofold.baselines._batch_task import BatchTask
 from twofold.baselines._label_trained import BatchTrainedLearner
-from twofold.baselines._network_learner import unit_length
 from twofold.baselines._proxies import NetworkWithProxies
 from twofold.regression import Task, TrainingConfig
 from twofold.relations import LabelRelation
@@ -62,8 +60,9 @@ class BatchLossLearner(BatchTrainedLearner):
     ) -> tuple[MinedLoss, MinedLoss]:
         return batch_losses(self.loss, relation.n_labels, self.n_components_, rng)
 
-    def _finish(self, points: NDArray[np.float32]) -> NDArray[np.float32]:
-        return unit_length(points)
+    @property
+    def _has_unit_points(self) -> bool:
+        return True
 
     def _trained(self, network: nn.Module, task: Task) -> nn.Module:
         if self.loss != "proxy-anchor":

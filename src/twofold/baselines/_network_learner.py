@@ -180,9 +180,3 @@ class NetworkLearner(EmbeddingLearner):
     def _trained(self, network: nn.Module, task: Task) -> nn.Module:
         """Return what the optimiser trains: the network, with whatever its loss has to learn."""
         return network
-
-
-def unit_length(points: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return points divided by their lengths, for what is compared by its cosine."""
-    lengths = np.linalg.norm(points, axis=1, keepdims=True)
-    return np.asarray(points / lengths.clip(1e-12), dtype=np.float32)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, get_args
 
-import numpy as np
-from numpy.typing import NDArray
 from torch import nn
 
 from twofold._core.checks import check_choice, check_count, check_number
-from twofold.baselines._network_learner import unit_length
 from twofold.baselines._pair_tasks import Contrastive, Cosine, PairTask
 from twofold.baselines._pair_trained import PairTrainedLearner
 from twofold.baselines._task_inputs import TaskInputs
@@ -68,8 +65,9 @@ class SiameseLearner(PairTrainedLearner):
         projection = fit_projection(features, self.n_components_)
         return with_feature_skip(network, projection, is_own=config.name is None)
 
-    def _finish(self, points: NDArray[np.float32]) -> NDArray[np.float32]:
-        return unit_length(points) if self.metric_ == "dot" else points
+    @property
+    def _has_unit_points(self) -> bool:
+        return self.metric_ == "dot"
 
     def _tasks(self, inputs: TaskInputs) -> tuple[Task, Task | None]:
         pairs = self._stated_pairs(inputs.relation, inputs.rng)

@@ -14,9 +14,15 @@ from typer.core import TyperGroup
 
 from twofold import __version__
 from twofold.cli._demo import demo
+from twofold.cli._embed import embed
+from twofold.cli._evaluate import evaluate
+from twofold.cli._export import export
+from twofold.cli._fit import fit
 from twofold.cli._inspect import inspect
+from twofold.cli._match import match
 from twofold.cli._report import report
 from twofold.cli._reproduce import reproduce
+from twofold.cli._search import search
 
 MISTAKES = (ValueError, TypeError, OSError, ImportError, MemoryError, FloatingPointError)
 """What is said in one sentence: a user's mistakes, and what only they can change."""
@@ -53,7 +59,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, reproduce, inspect, report):
+for command in (demo, fit, evaluate, embed, match, search, export, inspect, reproduce, report):
     app.command()(command)
 
 

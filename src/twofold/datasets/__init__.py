@@ -8,8 +8,10 @@ from twofold.datasets._downloads import download
 from twofold.datasets._entity_pairs import (
     ENTITY_PAIR_SETS,
     EntityPairs,
+    EntityTables,
     RecordPairs,
     load_entity_pairs,
+    load_entity_tables,
 )
 from twofold.datasets._feature_table import FeatureTable, load_table
 from twofold.datasets._image_set import ImageSet, LabelledImages
@@ -28,6 +30,7 @@ __all__ = [
     "ENTITY_PAIR_SETS",
     "MULTILABEL_SETS",
     "EntityPairs",
+    "EntityTables",
     "FeatureTable",
     "ImageSet",
     "LabelledImages",
@@ -45,6 +48,7 @@ __all__ = [
     "iterate_records",
     "load_cifar10",
     "load_entity_pairs",
+    "load_entity_tables",
     "load_mnist",
     "load_multilabel",
     "load_nus_wide",

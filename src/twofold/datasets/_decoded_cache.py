@@ -7,38 +7,21 @@ the images come from, so that changed files are decoded again. Any of it may be 
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold._core.caches import VARIABLE, cache_folder
 from twofold._core.files import new_folder
 from twofold.datasets._decoding import N_CHANNELS, ImageFile, Mode, Preparation, decode_all
 
-VARIABLE = "TWOFOLD_CACHE"
 IMAGES, NAMES = "images.npy", "names.json"
 
 Decoded = tuple[NDArray[np.uint8], list[str]]
 """Images, shape (n, 3 or 1, side, side), as a memory map, and their names."""
-
-
-def cache_folder() -> Path:
-    """Return the folder that TWOFOLD_CACHE names, by default the user's ``.cache/twofold``."""
-    if named := os.environ.get(VARIABLE):
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "twofold"
-
-
-def fingerprint(files: Iterable[tuple[str, os.stat_result]]) -> str:
-    """Return a digest of files' names, sizes and times of change."""
-    digest = hashlib.sha256()
-    for name, stat in files:
-        digest.update(f"{name}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
-    return digest.hexdigest()[:16]
 
 
 def decoded_once(

@@ -9,6 +9,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,11 @@ from twofold.datasets._archives import open_gzip, read_at_most
 from twofold.datasets._data_folder import data_folder
 from twofold.datasets._places import place_of
 
+if TYPE_CHECKING:
+    import pyarrow
+
 ENTITY_PAIR_SETS = ("amazon-google", "dblp-acm", "fodors-zagats")
-MARKER = re.compile(r"\bCOL \S+ VAL\b")
+MARKER = re.compile(r"\bCOL (\S+) VAL\b")
 LABELS = ("0", "1")
 
 
@@ -59,6 +63,44 @@ class EntityPairs:
     test: RecordPairs
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class EntityTables:
+    """One set of pairs of records, as two tables with their columns.
+
+    Attributes
+    ----------
+    left, right : pyarrow.Table
+        The records that stand first, or second, in some pair. Columns hold strings; a text that is
+        empty or not there is null.
+    train, valid, test : RecordPairs
+        The official parts: `left` numbers rows of the left table, `right` of the right one.
+    """
+
+    left: pyarrow.Table
+    right: pyarrow.Table
+    train: RecordPairs
+    valid: RecordPairs
+    test: RecordPairs
+
+
+def load_entity_tables(name: str, data_dir: str | os.PathLike[str] | None = None) -> EntityTables:
+    """Read a set's three files as `load_entity_pairs` does, and keep the columns.
+
+    Parameters
+    ----------
+    name, data_dir
+        As for `load_entity_pairs`.
+    """
+    check_choice("name", name, ENTITY_PAIR_SETS)
+    folder = data_folder(data_dir)
+    left: dict[str, int] = {}
+    right: dict[str, int] = {}
+    train, valid, test = (
+        _read_part(_find(folder, name, part), left, right) for part in ("train", "valid", "test")
+    )
+    return EntityTables(_table(left), _table(right), train, valid, test)
+
+
 def load_entity_pairs(name: str, data_dir: str | os.PathLike[str] | None = None) -> EntityPairs:
     """Read a set's three files in ``entity_pairs/<name>/``.
 
@@ -75,7 +117,8 @@ def load_entity_pairs(name: str, data_dir: str | os.PathLike[str] | None = None)
     folder = data_folder(data_dir)
     numbers: dict[str, int] = {}
     train, valid, test = (
-        _read_part(_find(folder, name, part), numbers) for part in ("train", "valid", "test")
+        _read_part(_find(folder, name, part), numbers, numbers)
+        for part in ("train", "valid", "test")
     )
     return EntityPairs(tuple(map(_text, numbers)), train, valid, test)
 
@@ -87,8 +130,8 @@ def _find(folder: Path, name: str, part: str) -> Path:
     return path
 
 
-def _read_part(path: Path, numbers: dict[str, int]) -> RecordPairs:
-    """Return the pairs of a file; a record that is not in `numbers` gets the next one."""
+def _read_part(path: Path, left: dict[str, int], right: dict[str, int]) -> RecordPairs:
+    """Return the pairs of a file; a record that has no number yet gets the next one of its side."""
     rows = []
     for number, line in enumerate(_lines(path), start=1):
         fields = line.split("\t")
@@ -97,14 +140,15 @@ def _read_part(path: Path, numbers: dict[str, int]) -> RecordPairs:
                 f"{path}, line {number}: a line has three fields, record, record and 0 or 1, with "
                 f"tabs between them, but this one has {len(fields)}."
             )
-        left, right, label = (field.strip() for field in fields)
+        first, second, label = (field.strip() for field in fields)
         if label not in LABELS:
             raise ValueError(
                 f"{path}, line {number}: the label must be 0 (not alike) or 1 (alike), got "
                 f"{label!r}."
             )
-        pair = (numbers.setdefault(record, len(numbers)) for record in (left, right))
-        rows.append((*pair, int(label)))
+        first_row = left.setdefault(first, len(left))
+        second_row = right.setdefault(second, len(right))
+        rows.append((first_row, second_row, int(label)))
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)
     return RecordPairs(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].astype(np.uint8))
 
@@ -125,3 +169,24 @@ def _lines(path: Path) -> list[str]:
 def _text(record: str) -> str:
     """Return what a record says, without the names of its columns."""
     return " ".join(MARKER.sub(" ", record).split())
+
+
+def _table(records: dict[str, int]) -> pyarrow.Table:
+    """Return records as rows; their columns are those that any of them names, in that order."""
+    import pyarrow
+
+    rows = [_fields(record) for record in records]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return pyarrow.table(
+        {name: pyarrow.array([row.get(name) for row in rows], pyarrow.string()) for name in names}
+    )
+
+
+def _fields(record: str) -> dict[str, str | None]:
+    """Return what a record says in each of its columns, None for an empty text."""
+    marks = list(MARKER.finditer(record))
+    ends = [mark.start() for mark in marks[1:]] + [len(record)]
+    return {
+        mark[1]: " ".join(record[mark.end() : end].split()) or None
+        for mark, end in zip(marks, ends, strict=True)
+    }

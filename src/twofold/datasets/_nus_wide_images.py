@@ -12,10 +12,11 @@ from typing import get_args
 
 from PIL import Image
 
+from twofold._core.caches import fingerprint
 from twofold._core.checks import check_choice
 from twofold._core.text_files import read_utf8
 from twofold.datasets._data_folder import data_folder
-from twofold.datasets._decoded_cache import decoded_once, fingerprint
+from twofold.datasets._decoded_cache import decoded_once
 from twofold.datasets._decoding import ImageFile, central_square, scale_shorter_side
 from twofold.datasets._image_set import LabelledImages, Part
 from twofold.datasets._nus_wide import load_nus_wide_labels

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
+from twofold._core.caches import fingerprint
 from twofold._core.checks import check_choice, check_count
 from twofold.datasets._archives import zipped_files
 from twofold.datasets._data_folder import data_folder
-from twofold.datasets._decoded_cache import decoded_once, fingerprint
+from twofold.datasets._decoded_cache import decoded_once
 from twofold.datasets._decoding import ImageFile
 from twofold.datasets._places import download_call
 

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from twofold._core.caches import fingerprint
 from twofold._core.checks import check_choice
 from twofold._core.text_files import read_utf8
 from twofold.datasets._archives import archive_files
 from twofold.datasets._data_folder import data_folder
-from twofold.datasets._decoded_cache import decoded_once, fingerprint
+from twofold.datasets._decoded_cache import decoded_once
 from twofold.datasets._decoding import ImageFile, central_square, scale_to_square
 from twofold.datasets._image_set import ImageSet, Part
 from twofold.datasets._places import place_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +93,15 @@ class Records:
         if self.table is None:
             return {}
         return {name: _shown(self.table[name][row].as_py()) for name in self.column_names}
+
+    def take(self, rows: NDArray[np.int64]) -> Records:
+        """Return some of the rows, in the order of `rows`."""
+        return replace(
+            self,
+            ids=self.ids[rows],
+            table=None if self.table is None else self.table.take(rows),
+            features=None if self.features is None else self.features[rows],
+        )
 
     def image_paths(self, column: str = "image") -> list[Path]:
         """Return the files that a column names, relative to the folder or to the table's own."""

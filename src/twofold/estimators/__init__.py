@@ -4,12 +4,14 @@ from twofold.estimators._embedding_learner import EmbeddingLearner
 from twofold.estimators._loading import load
 from twofold.estimators._metric_learner import MetricLearner
 from twofold.estimators._pair_metric_learner import PairMetricLearner
+from twofold.estimators._pair_metric_learner_supervised import PairMetricLearnerSupervised
 from twofold.estimators._plan import Plan
 
 __all__ = [
     "EmbeddingLearner",
     "MetricLearner",
     "PairMetricLearner",
+    "PairMetricLearnerSupervised",
     "Plan",
     "load",
 ]

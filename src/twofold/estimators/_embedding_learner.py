@@ -13,7 +13,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from twofold._core.model_card import plain_parameters
+from twofold.estimators._mahalanobis import PointSource
 from twofold.estimators._model import NESTED, Fitted, Model, save_model
+from twofold.estimators._neighbours import nearest_points
+from twofold.estimators._onnx_file import InputType, write_onnx
+from twofold.estimators._pair_function import PairFunction
 from twofold.evaluation import (
     Calibration,
     Metric,
@@ -36,6 +40,7 @@ from twofold.regression import (
     survives_fork,
 )
 from twofold.relations import Relation, TripletRelation, as_relation, stated_pairs
+from twofold.search import Neighbours
 
 LEARNERS: dict[str, type[EmbeddingLearner]] = {}
 """Learners by name: what a model may ask for."""
@@ -90,8 +95,16 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return check_points(points, self.n_components_)
 
     def _finish(self, points: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return an embedder's points as the embedding; a learner may normalise them."""
-        return points
+        """Return an embedder's points as the embedding, of length 1 if the learner says so."""
+        if not self._has_unit_points:
+            return points
+        lengths = np.linalg.norm(points, axis=1, keepdims=True)
+        return np.asarray(points / lengths.clip(1e-12), dtype=np.float32)
+
+    @property
+    def _has_unit_points(self) -> bool:
+        """Whether the embedder's points are divided by their lengths."""
+        return False
 
     def pair_similarity(self, A: Any, B: Any) -> NDArray[np.float32]:
         """Return how alike row k of `A` and row k of `B` are: −‖a − b‖, a·b or the cosine.
@@ -116,6 +129,64 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         similarity = self.pair_similarity(A, B)
         return -similarity if self.metric_ == "euclidean" else 1 - similarity
+
+    def neighbours(self, X: Any, k: int = 10, *, among: Any = None) -> Neighbours:
+        """Return the `k` items that are most like each row of `X`.
+
+        Parameters
+        ----------
+        X : n_items rows
+            Features of the items to find neighbours of.
+        k : int
+            How many; all of them, if there are fewer.
+        among : n_others rows, optional
+            Features of the items to search. By default those of `X` itself, where an item is never
+            its own neighbour. A learner keeps no items to search: to search the same ones again
+            and again, put ``transform(among)`` into a `twofold.search.NeighbourIndex`.
+
+        Returns
+        -------
+        Neighbours
+            `rows` (and `ids`, which are the same here) in `among` or `X`, `similarity` and
+            `distance`, shape (n_items, k), most similar first, equally similar ones by row. Exact.
+        """
+        points = self.transform(X)
+        others = None if among is None else self.transform(among)
+        return nearest_points(points, k, self.metric_, others)
+
+    def get_metric(self) -> PairFunction:
+        """Return the distance as a function of two vectors, for instance for k-NN.
+
+        ``metric(u, v)`` is what `pair_distance` is of two rows, up to rounding. It is meant to be
+        called a pair at a time: nothing is validated, and a vector is embedded once. Still,
+        ``transform`` before a search with scikit-learn's own metrics is far quicker.
+        """
+        check_is_fitted(self)
+        source = self._point_source()
+        return PairFunction(self._embed, self.metric_, source.shape, source.components())
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """L, shape (n_components_, n_features), where the distance of u and v is ‖L u − L v‖."""
+        check_is_fitted(self)
+        source = self._point_source()
+        components = source.components()
+        if components is None:
+            raise AttributeError(source.why_not())
+        return components
+
+    def get_mahalanobis_matrix(self) -> NDArray[np.float64]:
+        """Return M = Lᵀ L, shape (n_features, n_features): see `components_`.
+
+        There is one where a linear regressor learnt targets that are compared by their distance.
+        """
+        components = self.components_
+        return components.T @ components
+
+    def _point_source(self) -> PointSource:
+        shape = getattr(self.embedder_, "input_shape", None) or (self.n_features_in_,)
+        is_finished = getattr(self, "metric_step_", None) is None and not self._has_unit_points
+        return PointSource(self.embedder_, self.metric_, tuple(shape), is_finished)
 
     def score(self, X: Any, y: Any = None, *, relation: Relation | None = None) -> float:
         """Return the pairwise AUROC: the chance that an alike pair is more similar than another.
@@ -193,6 +264,37 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Write the model to a folder that `twofold.load` opens; see `MetricLearner.save`."""
         check_is_fitted(self)
         return save_model(self.to_model(), folder)
+
+    def to_onnx(self, path: str | os.PathLike[str], *, input_type: InputType = "float32") -> Path:
+        """Write the embedding as one ONNX file, for onnxruntime and other runtimes without torch.
+
+        Its input "features" is what `transform` takes, its output "points" what that returns, up to
+        rounding of float32: scaling, network or map, and the metric step are inside. The number of
+        items is free. Notes in the file (`custom_metadata_map`) name the metric, the threshold as a
+        similarity, the number of components and the feature names. Needs the extra ``onnx``.
+
+        Parameters
+        ----------
+        path : path
+            Of the file; one that is there is replaced once the new one is whole.
+        input_type : {"float32", "uint8"}
+            Of the input, shape (n_items, *item_shape). Dense: a model that was fitted to a sparse
+            matrix takes its rows as they are with their zeros.
+
+        Returns
+        -------
+        Path
+            Of the file.
+
+        Notes
+        -----
+        Networks by name, ridge maps, the features as given and modules that are an nn.Sequential of
+        usual layers are written directly; any other module goes through torch's exporter, which
+        needs ``onnxscript``. Of scikit-learn's regressors linear models, KernelRidge, MLPRegressor
+        and pipelines of StandardScaler or PCA with these can be exported; others raise a TypeError.
+        """
+        check_is_fitted(self)
+        return write_onnx(self.to_model(), path, input_type, self._has_unit_points)
 
     def to_model(self) -> Model:
         """Return what is saved of a fitted learner."""

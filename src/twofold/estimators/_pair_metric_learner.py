@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -15,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from twofold._core.checks import as_array, check_number
 from twofold._core.random import RandomState
 from twofold.estimators._metric_learner import MetricLearner
+from twofold.estimators._onnx_file import InputType
+from twofold.estimators._pair_function import PairFunction
 from twofold.evaluation import Strategy, choose_threshold, pair_auroc
 from twofold.regression import preprocessed
 from twofold.relations import PairRelation, alike_by_sign
@@ -93,8 +96,11 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         items, number = np.unique(table.reshape(2 * len(table), -1), axis=0, return_inverse=True)
         left, right = number.reshape(len(table), 2).T
         relation = PairRelation(left, right, alike.astype(np.float32), len(items))
-        parameters = self.get_params(deep=False)
-        del parameters["preprocessor"]
+        parameters = {
+            name: value
+            for name, value in self.get_params(deep=False).items()
+            if name in inspect.signature(MetricLearner).parameters
+        }
         if isinstance(self.targets, str) and self.targets == "auto":
             parameters["targets"] = Targets("contrastive")
         self.learner_ = MetricLearner(**parameters).fit(
@@ -131,15 +137,29 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         scores = self.pair_score(pairs)
         return pair_auroc(alike_by_sign(y, len(scores)), scores)
 
-    def get_metric(self) -> Callable[[ArrayLike, ArrayLike], float]:
-        """Return the distance as a function of two vectors, for instance for k-NN."""
+    def score_pairs(self, pairs: Any) -> NDArray[np.float32]:
+        """Return `pair_distance`, by the name that metric-learn had before 0.7: small is alike."""
+        return self.pair_distance(pairs)
+
+    def get_metric(self) -> PairFunction:
+        """Return the distance as a function of two vectors; see `MetricLearner.get_metric`."""
         check_is_fitted(self)
-        learner = self.learner_
+        return self.learner_.get_metric()
 
-        def metric(u: ArrayLike, v: ArrayLike) -> float:
-            return float(learner.pair_distance(np.atleast_2d(u), np.atleast_2d(v))[0])
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """L, shape (n_components, n_features), where the distance of u and v is ‖L u − L v‖.
 
-        return metric
+        Only linear maps have one: fit with ``embedder=Ridge(), feedback=0``. Points are L x plus an
+        offset, which distances do not see.
+        """
+        check_is_fitted(self)
+        return self.learner_.components_
+
+    def get_mahalanobis_matrix(self) -> NDArray[np.float64]:
+        """Return M = Lᵀ L, shape (n_features, n_features), where the map is linear."""
+        check_is_fitted(self)
+        return self.learner_.get_mahalanobis_matrix()
 
     def set_threshold(self, threshold: float) -> Self:
         """Set the distance up to which a pair is called alike."""
@@ -171,6 +191,11 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Write the model to a folder; `twofold.load` opens it as the `MetricLearner` it is."""
         check_is_fitted(self)
         return self.learner_.save(folder)
+
+    def to_onnx(self, path: str | os.PathLike[str], *, input_type: InputType = "float32") -> Path:
+        """Write the embedding as one ONNX file; see `MetricLearner.to_onnx`."""
+        check_is_fitted(self)
+        return self.learner_.to_onnx(path, input_type=input_type)
 
     def _vectors(self, pairs: Any) -> NDArray[Any]:
         """Return pairs as an array of shape (n_pairs, 2, *item_shape)."""

@@ -7,9 +7,11 @@ from twofold.evaluation._calibration import (
     scaled_similarity,
 )
 from twofold.evaluation._class_splits import ClassFold, split_classes
+from twofold.evaluation._decisions import DecisionScores, decision_scores
 from twofold.evaluation._knn import knn_accuracy, knn_jaccard
 from twofold.evaluation._neighbours import nearest_indices
 from twofold.evaluation._one_shot import OneShotScores, one_shot_accuracy
+from twofold.evaluation._pair_splits import PairFolds
 from twofold.evaluation._pairs import pair_auroc, pair_similarity
 from twofold.evaluation._points import Metric
 from twofold.evaluation._ranks import Ranks, gain_error, pair_ranks, rank_error, triplet_ranks
@@ -21,9 +23,11 @@ from twofold.evaluation._verification import VerificationScores, verification_sc
 __all__ = [
     "Calibration",
     "ClassFold",
+    "DecisionScores",
     "Interval",
     "Metric",
     "OneShotScores",
+    "PairFolds",
     "Ranks",
     "Resample",
     "RetrievalScores",
@@ -32,6 +36,7 @@ __all__ = [
     "VerificationScores",
     "all_pairs_auroc",
     "choose_threshold",
+    "decision_scores",
     "fit_similarity_calibration",
     "gain_error",
     "knn_accuracy",

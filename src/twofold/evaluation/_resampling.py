@@ -89,18 +89,21 @@ def bootstrap_intervals(
     means = np.concatenate(
         [
             (drawn @ sums) / (drawn @ sizes)[:, None]
-            for drawn in _draws(len(sizes), n_resamples, rng)
+            for drawn in draw_counts(len(sizes), n_resamples, rng)
         ]
     )
     low, high = np.quantile(means, ENDS, axis=0)
     return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
-def _draws(
-    n_units: int, n_resamples: int, rng: np.random.Generator
+def draw_counts(
+    n_units: int, n_resamples: int, rng: np.random.Generator, width: int = 0
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield how often each unit is drawn, shape (some, n_units), a few resamples at a time."""
-    n_rows = max(1, DRAWN_NUMBERS // n_units)
+    """Yield how often each unit is drawn, shape (some, n_units), a few resamples at a time.
+
+    `width` is that of what is made of a resample, where it is wider than the units.
+    """
+    n_rows = max(1, DRAWN_NUMBERS // max(n_units, width))
     for first in range(0, n_resamples, n_rows):
         some = min(n_rows, n_resamples - first)
         cells = rng.integers(n_units, size=(some, n_units)) + n_units * np.arange(some)[:, None]

@@ -7,6 +7,7 @@ compared by their cosine goes out. What is open is chosen on kinds that were hel
 from twofold.metric._gate import GateCurve
 from twofold.metric._kinds import ClassKinds, Kinds, PairKinds
 from twofold.metric._layer_space import LayerSpace
+from twofold.metric._onnx import write_metric
 from twofold.metric._selection import (
     HeldOut,
     LayerSample,
@@ -32,4 +33,5 @@ __all__ = [
     "equal_selection",
     "fit_metric",
     "select_metric",
+    "write_metric",
 ]

@@ -39,6 +39,9 @@ class Kinds(Protocol):
     def means(self, points: Tensor) -> Tensor:
         """Return the mean of each class, shape (n_classes, n_directions)."""
 
+    def mean_variance(self) -> float:
+        """Return the variance of class means as estimates, as a share of that within kinds."""
+
     def blocks(self, device: str) -> tuple[Tensor, Tensor]:
         """Return who is alike, and of whom it is known, bool of shape (n_items, n_items)."""
 
@@ -71,6 +74,10 @@ class ClassKinds:
         sums = torch.zeros(self.n_classes, points.shape[1], device=points.device)
         sums.index_add_(0, classes, points)
         return sums / torch.bincount(classes, minlength=self.n_classes)[:, None]
+
+    def mean_variance(self) -> float:
+        """Return the mean over classes of 1 / n items."""
+        return float((1 / np.bincount(self.classes)).mean())
 
     def blocks(self, device: str) -> tuple[Tensor, Tensor]:
         """Return who shares a class; all pairs are known."""
@@ -106,6 +113,10 @@ class PairKinds:
     def means(self, points: Tensor) -> Tensor:
         """Return nothing."""
         return points[:0]
+
+    def mean_variance(self) -> float:
+        """There are no means."""
+        return 0.0
 
     def blocks(self, device: str) -> tuple[Tensor, Tensor]:
         """Return who is alike, and of whom it is known."""

@@ -95,9 +95,12 @@ def fit_layer_spaces(
 
     With W the covariance within kinds and s the shrinkage, "whitened" maps by the inverse root of
     (1 − s) W + s tr(W)/d I, up to a rotation. In that space, "discriminant" also multiplies the
-    principal directions of the class means by √(b / (1 + b)), b being the variance between classes
-    along each: what classes do not differ in counts for nothing. "lifted" leaves directions as they
-    are, and lifts by the root mean square of the lengths.
+    principal directions of the classes by √(b / (1 + 2b)), b being the variance between classes
+    along each: b / (1 + 2b) is what a product of two items' coordinates adds to the log odds that
+    their class is one, if classes are normal with variance 1. b is that of the class means less
+    what these vary by as means of few items, so that what classes do not differ in counts for
+    nothing. "lifted" leaves directions as they are, and lifts by the root mean square of the
+    lengths.
 
     Parameters
     ----------
@@ -140,7 +143,9 @@ class _CentredLayer:
         shrinkage = SHRINKAGE if variant == "whitened" else DISCRIMINANT_SHRINKAGE
         matrix = _inverse_root(within, shrinkage)
         if variant == "discriminant":
-            matrix = matrix @ _gain(self.kinds.means(self.narrow).double() @ matrix)
+            means = self.kinds.means(self.narrow).double() @ matrix
+            noise = self.kinds.mean_variance() * matrix.T @ within @ matrix
+            matrix = matrix @ _gain(means, noise)
         return LayerSpace(self.layer, variant, self.mean, self.leading @ matrix.float())
 
     def _with_mean_direction(self) -> Tensor:
@@ -177,10 +182,14 @@ def _inverse_root(covariance: Tensor, shrinkage: float) -> Tensor:
     return inverse.T
 
 
-def _gain(means: Tensor) -> Tensor:
-    """Return the map that keeps of each direction what classes differ in along it."""
+def _gain(means: Tensor, noise: Tensor) -> Tensor:
+    """Return the map that keeps of each direction what classes differ in along it.
+
+    `noise` is the covariance of the means as estimates.
+    """
     centred = means - means.mean(dim=0)
-    between, directions = torch.linalg.eigh(centred.T @ centred / max(1, len(means) - 1))
+    covariance = centred.T @ centred / max(1, len(means) - 1) - noise
+    between, directions = torch.linalg.eigh(covariance)
     between = between.clip(min=0)
-    gain: Tensor = directions * (between / (1 + between)).sqrt() @ directions.T
+    gain: Tensor = directions * (between / (1 + 2 * between)).sqrt() @ directions.T
     return gain

@@ -4,7 +4,15 @@ A table's columns are told apart by themselves, and what each became can be seen
 saved without pickle, so that a model takes raw rows later.
 """
 
+from twofold.preparation._images import DecodedImages, ImagePreparation, ImageWarning
 from twofold.preparation._plan import KINDS, ColumnPlan
 from twofold.preparation._table import TablePreparation
 
-__all__ = ["KINDS", "ColumnPlan", "TablePreparation"]
+__all__ = [
+    "KINDS",
+    "ColumnPlan",
+    "DecodedImages",
+    "ImagePreparation",
+    "ImageWarning",
+    "TablePreparation",
+]

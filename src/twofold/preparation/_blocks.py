@@ -64,6 +64,11 @@ class Block(Protocol):
         """Whether most of them are 0 in a row."""
         ...
 
+    @property
+    def is_text(self) -> bool:
+        """Whether a row of them has length 1 by itself."""
+        ...
+
     def feature_names(self) -> list[str]:
         """Return what they are called."""
         ...
@@ -103,6 +108,11 @@ class ColumnBlock:
     @property
     def is_sparse(self) -> bool:
         """Whether most of them are 0 in a row."""
+        return self.kind == "text"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether a row of them has length 1 by itself."""
         return self.kind == "text"
 
     def feature_names(self) -> list[str]:
@@ -146,6 +156,11 @@ class TogetherBlock:
         """Whether most of them are 0 in a row."""
         return True
 
+    @property
+    def is_text(self) -> bool:
+        """Whether a row of them has length 1 by itself."""
+        return True
+
     def feature_names(self) -> list[str]:
         """Return what they are called."""
         return [f"{'+'.join(self.columns)}_{name}" for name in self.fitted.names()]
@@ -179,6 +194,11 @@ class EmbeddingBlock:
     def is_sparse(self) -> bool:
         """Whether most of them are 0 in a row."""
         return False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether a row of them has length 1 by itself."""
+        return True
 
     def feature_names(self) -> list[str]:
         """Return what they are called."""

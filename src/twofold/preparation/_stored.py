@@ -6,6 +6,7 @@ Whatever comes back was written by a stranger: each fact and each array is check
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,12 +68,12 @@ class Stored:
 
     def fact(self, key: str, kind: type) -> Any:
         """Return a fact of a type; a whole number is a float too."""
-        value = self.facts.get(key)
+        value: Any = self.facts.get(key)
         if kind is float and type(value) is int:
             value = float(value)
         if type(value) is not kind:
             self.refuse(f"{key!r} must be {kind.__name__}, got {str(value)[:40]!r}")
-        if kind is float and not np.isfinite(value):
+        if kind is float and not math.isfinite(value):
             self.refuse(f"{key!r} is not finite")
         return value
 

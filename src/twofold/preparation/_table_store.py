@@ -36,6 +36,7 @@ def save_blocks(
         "version": VERSION,
         "kinds": None if parameters["kinds"] is None else dict(parameters["kinds"]),
         "columns": None if parameters["columns"] is None else list(parameters["columns"]),
+        "text": parameters["text"],
         "text_model": None if text_model is None else str(text_model),
         "plans": [
             {
@@ -114,4 +115,5 @@ def _parameters(whole: Stored) -> dict[str, Any]:
         whole.refuse("'columns' is no list")
     if not (model is None or isinstance(model, str)):
         whole.refuse("'text_model' is no path")
-    return {"kinds": kinds, "columns": columns, "text_model": model}
+    text = whole.choice("text", ("together", "apart"))
+    return {"kinds": kinds, "columns": columns, "text": text, "text_model": model}

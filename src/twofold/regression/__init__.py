@@ -36,6 +36,7 @@ from twofold.regression._fit import (
 )
 from twofold.regression._input_checks import check_features, preprocessed, sound_features
 from twofold.regression._layers import layer_batches, layer_names, read_layers
+from twofold.regression._linear_map import LinearMap, describe_embedder, linear_map
 from twofold.regression._network import (
     MILD,
     STRONG,
@@ -57,6 +58,7 @@ from twofold.regression._network_embedder import (
     predict_points,
 )
 from twofold.regression._networks import NETWORKS, NetworkName, build_network, fill_form, mlp
+from twofold.regression._onnx_embedder import write_embedder
 from twofold.regression._preparation import (
     network_kind,
     out_of_memory_sentence,
@@ -90,6 +92,7 @@ __all__ = [
     "Features",
     "FeaturesAsGiven",
     "FittedEmbedder",
+    "LinearMap",
     "Network",
     "NetworkEmbedder",
     "NetworkName",
@@ -115,6 +118,7 @@ __all__ = [
     "check_features",
     "check_points",
     "checkpoint_path",
+    "describe_embedder",
     "epoch_callback",
     "equal_rows",
     "fill_form",
@@ -127,6 +131,7 @@ __all__ = [
     "item_shape",
     "layer_batches",
     "layer_names",
+    "linear_map",
     "load_embedder",
     "load_features",
     "mlp",
@@ -157,4 +162,5 @@ __all__ = [
     "train_network",
     "validation_loss",
     "with_feature_skip",
+    "write_embedder",
 ]

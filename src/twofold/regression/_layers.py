@@ -162,7 +162,18 @@ def _vector_layers(embedder: Any, X: Any) -> tuple[list[str], list[str]]:
 
 @contextmanager
 def _watched(network: nn.Module, names: Sequence[str] | None = None) -> Iterator[Seen]:
-    """Note the output of modules without children, all or some, by their name in the user's."""
+    """Note the outputs inside the user's part of a prepared network; see `watch_layers`."""
+    network.eval()
+    if not isinstance(network, nn.Sequential):
+        yield []
+        return
+    with watch_layers(network[1], names) as seen:
+        yield seen
+
+
+@contextmanager
+def watch_layers(module: nn.Module, names: Sequence[str] | None = None) -> Iterator[Seen]:
+    """Note the output of modules without children, all or some, by their name in `module`."""
     seen: Seen = []
     handles, here = [], threading.get_ident()
 
@@ -174,11 +185,9 @@ def _watched(network: nn.Module, names: Sequence[str] | None = None) -> Iterator
 
         return note
 
-    if isinstance(network, nn.Sequential):
-        for name, module in network[1].named_modules():
-            if not any(module.children()) and (names is None or name in names):
-                handles.append(module.register_forward_hook(watch(name)))
-    network.eval()
+    for name, inner in module.named_modules():
+        if not any(inner.children()) and (names is None or name in names):
+            handles.append(inner.register_forward_hook(watch(name)))
     try:
         yield seen
     finally:

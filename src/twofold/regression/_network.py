@@ -46,10 +46,10 @@ class Network(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     architecture : "auto", the name of a network, or torch.nn.Module
-        "mlp" (two hidden layers, for vectors), or one of the paper's: "mnist", "cifar10",
-        "pubfig83", "nuswide". "auto" is "mlp". These see standardised features. A module of your
-        own is copied, keeps its weights, must have `n_components` outputs, and sees features as
-        they are, except that bytes (uint8) are divided by 255.
+        "mlp" (two hidden layers, for vectors), "conv" (for small images), or one of the paper's:
+        "mnist", "cifar10", "pubfig83", "nuswide". "auto" is "mlp". These see standardised
+        features. A module of your own is copied, keeps its weights, must have `n_components`
+        outputs, and sees features as they are, except that bytes (uint8) are divided by 255.
     max_epochs : int or "auto"
         Passes over the items; "auto" is 30.
     batch_size : int

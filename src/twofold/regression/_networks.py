@@ -1,4 +1,4 @@
-"""Networks from features to targets: the default for vectors, and the paper's four."""
+"""Networks from features to targets: for vectors, for small images, and the paper's four."""
 
 from __future__ import annotations
 
@@ -13,10 +13,15 @@ from torch import nn
 from twofold._core.checks import check_choice
 from twofold.regression._draws import Dropout
 
-NetworkName = Literal["mlp", "mnist", "cifar10", "pubfig83", "nuswide"]
+NetworkName = Literal["mlp", "conv", "mnist", "cifar10", "pubfig83", "nuswide"]
 NETWORKS: tuple[NetworkName, ...] = get_args(NetworkName)
 HIDDEN = (512, 512)
 DROPOUT = 0.5
+CONV_CHANNELS, CONV_HIDDEN = 64, 256
+CONV_SIDE = 6
+"""Images are halved while their shorter side has at least as many pixels."""
+CONV_STRIDE_SIDE = 48
+"""From this side on the first convolution skips every other pixel: most time is spent there."""
 META = "meta"
 """A device without memory, where layers have a form and draw no weights."""
 
@@ -69,11 +74,11 @@ def build_network(
     *,
     generator: torch.Generator | None = None,
 ) -> nn.Module:
-    """Return a fresh network by name: the default "mlp", or the paper's for one of its data sets.
+    """Return a fresh network by name: "mlp", "conv", or the paper's for one of its data sets.
 
     Parameters
     ----------
-    name : {"mlp", "mnist", "cifar10", "pubfig83", "nuswide"}
+    name : {"mlp", "conv", "mnist", "cifar10", "pubfig83", "nuswide"}
         "mlp" and "mnist" take items of any shape, made flat; the others take images.
     input_shape : sequence of int
         Shape of one item: (n_features,), or (channels, height, width).
@@ -87,11 +92,13 @@ def build_network(
     check_choice("name", name, NETWORKS)
     if name == "mlp":
         form = mlp(input_shape, dim, dropout=dropout, device=META)
+    elif name == "conv":
+        form = _small_images(input_shape, dim)
     else:
         form = _paper(name, input_shape, dim)
     if generator is None:
         return form
-    return fill_form(form, generator, _start_torch if name == "mlp" else _start_glorot)
+    return fill_form(form, generator, _start_glorot if name in PAPER_NETWORKS else _start_torch)
 
 
 def fill_form(
@@ -106,6 +113,8 @@ def fill_form(
     for layer in form.modules():
         if isinstance(layer, nn.Linear | nn.Conv2d):
             (start or _start_torch)(layer.to_empty(device="cpu"), generator)
+        elif isinstance(layer, nn.BatchNorm2d):
+            layer.to_empty(device="cpu").reset_parameters()  # draws nothing
     return form
 
 
@@ -121,6 +130,22 @@ def _paper(name: str, input_shape: Sequence[int], dim: int) -> nn.Sequential:
         network.extend([nn.Linear(n_flat, size, device=META), nn.ReLU()])
         n_flat = size
     return network.append(nn.Linear(n_flat, dim, device=META))
+
+
+def _small_images(input_shape: Sequence[int], dim: int) -> nn.Sequential:
+    """Return convolutions of 64 channels with batch norm, each halving the image, and one layer."""
+    _refuse_non_images("conv", input_shape)
+    n_channels, side = input_shape[0], min(input_shape[1:])
+    network = nn.Sequential()
+    stride = 2 if side >= CONV_STRIDE_SIDE else 1
+    while side >= CONV_SIDE:
+        conv = nn.Conv2d(n_channels, CONV_CHANNELS, 3, stride, padding=1, device=META)
+        norm = nn.BatchNorm2d(CONV_CHANNELS, device=META)
+        network.extend([conv, norm, nn.ReLU(), nn.MaxPool2d(2)])
+        n_channels, side, stride = CONV_CHANNELS, side // (2 * stride), 1
+    network.append(nn.Flatten())
+    hidden = nn.Linear(_n_outputs("conv", network, input_shape), CONV_HIDDEN, device=META)
+    return network.extend([hidden, nn.ReLU(), nn.Linear(CONV_HIDDEN, dim, device=META)])
 
 
 def mlp(
@@ -165,7 +190,7 @@ def _n_outputs(name: str, layers: nn.Module, input_shape: Sequence[int]) -> int:
     """Count the outputs of `layers` for one item, on a trial of zeros."""
     try:
         with torch.no_grad():
-            return int(layers(torch.zeros(1, *input_shape, device=META)).shape[1])
+            return int(layers(torch.zeros(2, *input_shape, device=META)).shape[1])
     except RuntimeError:
         raise ValueError(
             f"Images of shape {tuple(input_shape)} are too small for the network {name!r}."

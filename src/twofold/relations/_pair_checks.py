@@ -14,6 +14,13 @@ from twofold._core.warnings import RelationWarning, warn_user
 SMALLEST_WEIGHT = 1 / LARGEST_WEIGHT
 """Of the largest one: what lies beyond either is lost in float32, summed over the statements."""
 
+PLACES_A_PAIR = 8
+"""That hashes of pairs fall on, a byte each."""
+BLOCK = 2**18
+"""Pairs that are hashed at a time, so that they stay in the cache."""
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+"""2⁶⁴ over the golden ratio, which spreads numbers that lie close."""
+
 
 def own_grades(values: Any) -> NDArray[np.float32]:
     """Return what pairs state as a read-only copy of float32, each in [0, 1]."""
@@ -99,15 +106,56 @@ def warn_of_contradictions(
     n_items: int,
 ) -> None:
     """Count the pairs that are stated both above and below one half, and name the first."""
-    keys = pair_keys(left, right, n_items)
-    alike, unalike = similar > 0.5, similar < 0.5
+    rows = _perhaps_contradicted(left, right, similar)
+    keys = pair_keys(left[rows], right[rows], n_items)
     # Sorting the keys with their side in the last bit costs one sort and no index array.
-    sided = np.sort(keys[alike | unalike] * 2 + alike[alike | unalike])
+    sided = np.sort(keys * 2 + (similar[rows] > 0.5))
     both = sided[1:][(sided[1:] - sided[:-1] == 1) & (sided[1:] % 2 == 1)] // 2
     if both.size:
-        row = int(np.flatnonzero(np.isin(keys, both))[0])
+        row = int(rows[np.isin(keys, both)].min())
         warn_user(
             f"{both.size} pair(s) are stated both as alike and as not alike, first items "
             f"{left[row]} and {right[row]} (row {row}). Both statements are kept.",
             RelationWarning,
         )
+
+
+def _perhaps_contradicted(
+    left: NDArray[np.int64], right: NDArray[np.int64], similar: NDArray[np.float32]
+) -> NDArray[np.int64]:
+    """Return the rows whose pair has a hash that occurs both above and below one half.
+
+    Of pairs that are stated once about one in ten has, which leaves little to sort: 20 M pairs take
+    a third of the time that sorting them all does.
+    """
+    n_fewer = min(np.count_nonzero(similar > 0.5), np.count_nonzero(similar < 0.5))
+    if not n_fewer:
+        return np.empty(0, dtype=np.int64)
+    n_bits = (PLACES_A_PAIR * int(n_fewer)).bit_length()
+    is_alike, is_both = np.zeros(2**n_bits, dtype=bool), np.zeros(2**n_bits, dtype=bool)
+    parts = [slice(first, first + BLOCK) for first in range(0, len(left), BLOCK)]
+    for part in parts:
+        is_alike[_hashes(left[part], right[part], n_bits)[similar[part] > 0.5]] = True
+    found = []
+    for part in parts:
+        unalike = np.flatnonzero(similar[part] < 0.5)
+        places = _hashes(left[part], right[part], n_bits)[unalike]
+        is_hit = is_alike[places]
+        is_both[places[is_hit]] = True
+        found.append(unalike[is_hit] + part.start)
+    for part in parts:
+        alike = np.flatnonzero(similar[part] > 0.5)
+        is_hit = is_both[_hashes(left[part], right[part], n_bits)[alike]]
+        found.append(alike[is_hit] + part.start)
+    return np.concatenate(found)
+
+
+def _hashes(left: NDArray[np.int64], right: NDArray[np.int64], n_bits: int) -> NDArray[np.uint64]:
+    """Return a number below 2 ** `n_bits` for each pair, the same whichever item comes first."""
+    codes = np.minimum(left, right).astype(np.uint64)
+    codes *= MULTIPLIER
+    codes ^= codes >> np.uint64(29)
+    codes += np.maximum(left, right).astype(np.uint64)
+    codes *= MULTIPLIER
+    codes >>= np.uint64(64 - n_bits)
+    return codes

@@ -1,0 +1,214 @@
+"""`twofold fit DATA`: from a user's own files to a metric."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from twofold.cli import _options as options
+
+if TYPE_CHECKING:
+    from twofold.tasks import FitRequest, FitResult
+
+
+def fit(
+    data: options.Data,
+    out: Annotated[Path, typer.Option(metavar="MODEL", help="Folder that gets the model.")],
+    right: options.Right = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Rows with the same value are alike; several labels with ; or | between them are "
+            "alike if they share one.",
+        ),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PAIRS",
+            help="CSV or Parquet with the columns left, right and similar (0/1, yes/no, a grade).",
+        ),
+    ] = None,
+    valid: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PAIRS",
+            help="Pairs to score on and to choose the threshold; else a fifth is held out.",
+        ),
+    ] = None,
+    triplets: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TRIPLETS",
+            help="CSV or Parquet with the columns anchor, positive and negative.",
+        ),
+    ] = None,
+    id_column: options.IdColumn = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column that is text; may be given again."),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Only these columns; may be given again."),
+    ] = None,
+    image: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column with file names of images.")
+    ] = None,
+    image_size: Annotated[
+        int | None, typer.Option(min=8, max=512, help="Pixels of a side that images get.")
+    ] = None,
+    text_model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="A local model2vec or sentence-transformers model for the text columns.",
+        ),
+    ] = None,
+    components: Annotated[
+        int | None, typer.Option(min=1, help="Numbers of a point; by default chosen.")
+    ] = None,
+    metric: Annotated[
+        Literal["auto", "seen", "unseen"],
+        typer.Option(help="Which kinds are compared later, where rows have classes."),
+    ] = "auto",
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Passes of a network over the rows.")
+    ] = None,
+    device: options.Device = "auto",
+    seed: options.Seed = 0,
+    overwrite: options.Overwrite = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Learn from your own files what is alike.
+
+    Examples: twofold fit products.csv --right offers.csv --pairs decisions.csv --out model
+
+    twofold fit photographs/ --out model (one folder a class)
+    """
+    from twofold.cli._console import show_json, step_bars
+    from twofold.tasks import FitRequest, fit_files
+
+    request = FitRequest(
+        data=data,
+        out=out,
+        right=right,
+        labels=labels,
+        pairs=pairs,
+        valid=valid,
+        triplets=triplets,
+        id_column=id_column,
+        text=tuple(text or ()),
+        columns=tuple(columns or ()),
+        image=image,
+        image_size=image_size,
+        text_model=text_model,
+        n_components=components,
+        metric=metric,
+        max_epochs=epochs,
+        device=device,
+        seed=seed,
+        overwrite=overwrite,
+    )
+    with step_bars() as progress:
+        result = fit_files(request, progress)
+    if as_json:
+        show_json(_plain(result))
+    else:
+        _print(result, request)
+
+
+def _print(result: FitResult, request: FitRequest) -> None:
+    from twofold.cli._console import show, table
+
+    rows = " and ".join(f"{n:,}" for n in result.n_items)
+    said = ", ".join(f"{n:,} {what}" for what, n in result.stated.items())
+    show(f"{rows} rows; {said}.")
+    if result.columns:
+        show(
+            table(
+                ("column", "taken as", "missing", "features", "note"),
+                [
+                    (one.name, one.kind, f"{one.n_missing:,}", f"{one.n_features:,}", one.note)
+                    for one in result.columns
+                ],
+                text=("column", "taken as", "note"),
+            )
+        )
+    for note in result.notes:
+        show(note)
+    if result.candidates:
+        show(_scores(result))
+    _print_decision(result)
+    seconds = ", ".join(f"{name} {value:.1f} s" for name, value in result.seconds.items())
+    show(f"{result.n_features:,} features, {result.n_components} components. {seconds}.")
+    show(f"The model is in {result.model}. Next:", f"  {_next_command(result, request)}")
+
+
+def _scores(result: FitResult) -> Any:
+    from twofold.cli._console import table
+    from twofold.cli._decision_tables import SCORES, figure
+
+    scores = result.candidates[0].scores
+    n_pairs = scores.n_similar + scores.n_dissimilar
+    return table(
+        ("", *SCORES),
+        [
+            (one.name, *(figure(one.scores, name) for name in SCORES.values()))
+            for one in result.candidates
+        ],
+        title=f"On {n_pairs:,} pairs that were held out, {scores.n_similar:,} of them alike "
+        "(95 % intervals), each at its best F1",
+        text=("",),
+    )
+
+
+def _print_decision(result: FitResult) -> None:
+    from twofold.cli._console import show
+
+    decision = result.decision
+    if decision.threshold is None:
+        return
+    what = "probability" if decision.by == "pair model" else "similarity"
+    show(
+        f"The {decision.by} decides: a pair is alike from a {what} of {decision.threshold:.4g} on. "
+        "The threshold was chosen on these pairs, so its precision, recall and F1 flatter a "
+        "little: `twofold evaluate` on others."
+    )
+
+
+def _next_command(result: FitResult, request: FitRequest) -> str:
+    """Return what a user would most likely type next."""
+    id_option = f" --id {request.id_column}" if request.id_column else ""
+    if request.right is not None:
+        return (
+            f"twofold match {result.model} {request.data} {request.right}{id_option} "
+            "--out matches.csv"
+        )
+    return (
+        f"twofold search {result.model} --index {request.data} --query {request.data} -k 10"
+        f"{id_option}"
+    )
+
+
+def _plain(result: FitResult) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from twofold.cli._decision_tables import plain_scores
+
+    return {
+        "n_items": list(result.n_items),
+        "stated": result.stated,
+        "columns": [asdict(column) for column in result.columns],
+        "n_features": result.n_features,
+        "n_components": result.n_components,
+        "metric": result.metric,
+        "held_out": {one.name: plain_scores(one.scores) for one in result.candidates},
+        "decision": asdict(result.decision),
+        "notes": list(result.notes),
+        "seconds": result.seconds,
+        "model": str(result.model),
+    }

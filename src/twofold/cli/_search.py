@@ -1,0 +1,131 @@
+"""`twofold search MODEL --index DATA --query DATA`: the rows that are nearest to others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from twofold.cli import _options as options
+
+if TYPE_CHECKING:
+    from twofold.tasks import SearchResult
+
+SHOWN_QUERIES = 5
+
+
+def search(
+    model: options.Model,
+    index: Annotated[Path, typer.Option(metavar="DATA", help="The rows that are searched.")],
+    query: Annotated[Path, typer.Option(metavar="DATA", help="The rows that are asked about.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="How many nearest of each.")] = 10,
+    columns: options.Columns = None,
+    id_column: options.IdColumn = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A .csv or .parquet file for all that was found.")
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="Where the index is kept; by default beside DATA, as DATA.index."),
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="An HTML page with the neighbours; images are shown.")
+    ] = None,
+    device: options.Device = "auto",
+    overwrite: options.Overwrite = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Find the nearest rows. The index is kept: the next time only new rows are embedded.
+
+    Example: twofold search model --index products.csv --query new.csv -k 5 --columns title
+    """
+    from twofold.cli._console import show, show_json, step_bars
+    from twofold.tasks import SearchRequest, search_files
+
+    request = SearchRequest(
+        model=model,
+        index=index,
+        query=query,
+        k=k,
+        store=store,
+        columns=tuple(columns or ()),
+        id_column=id_column,
+        out=out,
+        page=page,
+        device=device,
+        overwrite=overwrite,
+    )
+    with step_bars() as progress:
+        result = search_files(request, progress)
+    if page is not None:
+        from twofold._core.files import write_text
+        from twofold.report import search_page
+
+        write_text(page, search_page(result))
+    if as_json:
+        show_json(_plain(result))
+        return
+    if out is None:
+        for number in range(min(SHOWN_QUERIES, len(result.query_ids))):
+            show(_nearest(result, number))
+        if len(result.query_ids) > SHOWN_QUERIES:
+            show(f"{len(result.query_ids):,} queries in all: --out FILE writes every one.")
+    else:
+        show(f"The {k} nearest of {len(result.query_ids):,} rows are in {out}.")
+    if page is not None:
+        show(f"Open {page} in a browser.")
+    show(
+        f"{result.n_items:,} rows are in the index, {result.n_embedded:,} of them embedded now; it "
+        f"is kept in {result.store}."
+    )
+
+
+def _nearest(result: SearchResult, number: int) -> Any:
+    from twofold.cli._console import table
+
+    found = result.neighbours
+    rows = [
+        (
+            str(found.ids[number][place]),
+            f"{found.distance[number][place]:.4g}",
+            *(str(values[number][place]) for values in result.fields.values()),
+        )
+        for place in range(len(found.ids[number]))
+    ]
+    return table(
+        ("id", "distance", *result.fields),
+        rows,
+        title=f"Nearest to {result.query_ids[number]}",
+        text=("id", *result.fields),
+    )
+
+
+def _plain(result: SearchResult) -> dict[str, Any]:
+    found = result.neighbours
+    return {
+        "metric": result.metric,
+        "n_items": result.n_items,
+        "n_embedded": result.n_embedded,
+        "store": str(result.store),
+        "queries": [
+            {
+                "id": _plain_id(query),
+                "nearest": [
+                    {
+                        "id": _plain_id(found.ids[number][place]),
+                        "similarity": float(found.similarity[number][place]),
+                        "distance": float(found.distance[number][place]),
+                        **{name: values[number][place] for name, values in result.fields.items()},
+                    }
+                    for place in range(len(found.ids[number]))
+                ],
+            }
+            for number, query in enumerate(result.query_ids)
+        ],
+        "seconds": result.seconds,
+    }
+
+
+def _plain_id(name: Any) -> Any:
+    return name.item() if hasattr(name, "item") else name

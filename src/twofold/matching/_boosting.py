@@ -1,0 +1,160 @@
+"""Boosted trees, by LightGBM or else scikit-learn, as a `Forest`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twofold.matching._forest import LEAF, Forest, join_forests
+
+
+@dataclass(frozen=True, slots=True)
+class BoostingSettings:
+    """How trees are boosted."""
+
+    n_trees: int = 120
+    learning_rate: float = 0.1
+    n_leaves: int = 15
+    n_least: int = 20
+    feature_share: float = 0.3
+    row_share: float = 0.8
+    ridge: float = 1.0
+    n_forests: int = 2
+
+
+def fit_boosted(
+    X: NDArray[np.float32],
+    y: NDArray[np.int64],
+    settings: BoostingSettings,
+    rng: np.random.Generator,
+) -> Forest:
+    """Return the mean of `settings.n_forests` boosted forests, which differ by their draws."""
+    fit_one = _fit_lightgbm if has_lightgbm() else _fit_scikit_learn
+    seeds = rng.integers(2**31 - 1, size=settings.n_forests)
+    forests = [fit_one(X, y, settings, int(seed)) for seed in seeds]
+    return join_forests(forests, share=1 / len(forests))
+
+
+def has_lightgbm() -> bool:
+    """Return whether LightGBM is installed."""
+    return find_spec("lightgbm") is not None
+
+
+def _fit_lightgbm(
+    X: NDArray[np.float32], y: NDArray[np.int64], settings: BoostingSettings, seed: int
+) -> Forest:
+    import lightgbm
+
+    parameters = {
+        "objective": "binary",
+        "learning_rate": settings.learning_rate,
+        "num_leaves": settings.n_leaves,
+        "min_data_in_leaf": settings.n_least,
+        "feature_fraction": settings.feature_share,
+        "bagging_fraction": settings.row_share,
+        "bagging_freq": 1,
+        "lambda_l2": settings.ridge,
+        "seed": seed,
+        "deterministic": True,
+        "force_row_wise": True,
+        "num_threads": 1,
+        "verbose": -1,
+    }
+    booster = lightgbm.train(parameters, lightgbm.Dataset(X, y), settings.n_trees)
+    trees = [tree["tree_structure"] for tree in booster.dump_model()["tree_info"]]
+    return _forest([_lightgbm_nodes(tree) for tree in trees], 0.0)
+
+
+def _fit_scikit_learn(
+    X: NDArray[np.float32], y: NDArray[np.int64], settings: BoostingSettings, seed: int
+) -> Forest:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    model = HistGradientBoostingClassifier(
+        learning_rate=settings.learning_rate,
+        max_iter=settings.n_trees,
+        max_leaf_nodes=settings.n_leaves,
+        min_samples_leaf=settings.n_least,
+        l2_regularization=settings.ridge,
+        max_features=settings.feature_share,
+        early_stopping=False,
+        random_state=seed,
+    ).fit(X, y)
+    trees = [_scikit_learn_nodes(iteration[0].nodes) for iteration in model._predictors]
+    return _forest(trees, float(model._baseline_prediction[0, 0]))
+
+
+LARGEST = 1e300
+"""More than any similarity, and finite."""
+Node = tuple[int, float, bool, int, int, float, float]
+"""Feature, threshold, whether the missing go left, left, right, value, training rows."""
+
+
+def _lightgbm_nodes(tree: dict[str, Any]) -> list[Node]:
+    """Return the nodes of a tree of LightGBM's description, each before its children."""
+    nodes: list[Any] = []
+
+    def add(node: dict[str, Any]) -> int:
+        place = len(nodes)
+        nodes.append(None)
+        if "leaf_value" in node:
+            count = float(node.get("leaf_count", 1))
+            nodes[place] = (LEAF, 0.0, False, LEAF, LEAF, float(node["leaf_value"]), count)
+            return place
+        # Where no value was missing in training, LightGBM reads a missing one as 0.
+        threshold = float(node["threshold"])
+        missing_left = node["default_left"] if node["missing_type"] == "NaN" else threshold >= 0
+        left, right = add(node["left_child"]), add(node["right_child"])
+        count = float(node["internal_count"])
+        nodes[place] = (
+            int(node["split_feature"]), threshold, bool(missing_left), left, right, 0.0, count
+        )  # fmt: skip
+        return place
+
+    add(tree)
+    return nodes
+
+
+def _scikit_learn_nodes(nodes: NDArray[Any]) -> list[Node]:
+    """Return the nodes of a tree of scikit-learn's, which stand before their children, too."""
+    return [
+        (LEAF, 0.0, False, LEAF, LEAF, float(node["value"]), float(node["count"]))
+        if node["is_leaf"]
+        else (
+            int(node["feature_idx"]),
+            float(node["num_threshold"]),
+            bool(node["missing_go_to_left"]),
+            int(node["left"]),
+            int(node["right"]),
+            0.0,
+            float(node["count"]),
+        )
+        for node in nodes
+    ]
+
+
+def _forest(trees: list[list[Node]], base: float) -> Forest:
+    """Return trees as one forest, whose score is `base` and their sum."""
+    return replace(join_forests([_tree(nodes) for nodes in trees], share=1.0), base=base)
+
+
+def _tree(nodes: list[Node]) -> Forest:
+    """Return one tree; a node above leaves has the mean of its training rows."""
+    feature, threshold, missing_left, left, right, value, count = (
+        np.array(column) for column in zip(*nodes, strict=True)
+    )
+    # A threshold that only parts the missing from the others may be infinite.
+    threshold = np.clip(threshold, -LARGEST, LARGEST)
+    value = value.astype(np.float64)
+    for node in reversed(range(len(nodes))):
+        if feature[node] != LEAF:
+            one, other = left[node], right[node]
+            weights = np.maximum([count[one], count[other]], 1e-300)
+            value[node] = np.average([value[one], value[other]], weights=weights)
+    return Forest(
+        np.zeros(1, dtype=np.int32), feature, threshold, missing_left, left, right, value, 0.0
+    )

@@ -1,0 +1,378 @@
+"""`PairClassifier`: whether two records describe one thing, from similarities by column."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from twofold._core.checks import as_array, check_count, check_item_ids
+from twofold._core.random import RandomState, as_generator
+from twofold.evaluation import Strategy, choose_threshold
+from twofold.matching._columns import as_arrow
+from twofold.matching._decision import (
+    IDENTITY,
+    Sigmoid,
+    fit_sigmoid,
+    probability,
+    smooth_f1_threshold,
+)
+from twofold.matching._item_apart import item_folds, out_of_fold
+from twofold.matching._matching_files import read_model, write_model
+from twofold.matching._pair_features import PreparedTables, fit_comparison
+from twofold.matching._pair_models import fit_pair_model, resolve_model
+
+FEWEST_OF_A_KIND = 10
+"""Pairs of either kind, with which folds say something; with fewer 0.5 is the threshold."""
+
+
+GIVEN = "similarity"
+"""The name of similarities that were given, beside those of columns."""
+
+
+class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Decide whether two records describe one thing.
+
+    A pair has evidence that no embedding of single records has: a model number in one title that
+    the other lacks. So pairs are described by similarities of each column (words, character
+    3-grams, numbers, spelling, weighted by how rare they are) and of all columns joined, and a
+    model of these is fitted. Its probabilities are calibrated, and the threshold is set, on pairs
+    held out by items.
+
+    Parameters
+    ----------
+    records : pyarrow.Table, DataFrame or dict of columns
+        The table that rows of pairs number.
+    right_records : the same, optional
+        The table of the right rows, if it is another one. With one table the order in a pair does
+        not matter.
+    model : {"auto", "boosted", "logistic"} or a scikit-learn classifier
+        Of the similarities. "boosted" is LightGBM, or scikit-learn's histogram boosting where it is
+        not installed; "auto" is "boosted", and "logistic" with fewer than 100 pairs of a kind.
+    kinds : dict, optional
+        Hints, ``{"price": "number", "title": "text"}``; the others are told apart from their
+        values.
+    n_folds : int
+        Of the cross-validation by items.
+    random_state : int, Generator, RandomState or None
+        For the folds and the model.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        0 and 1.
+    threshold_ : float
+        The probability from which on a pair is called alike.
+    held_out_ : ndarray of float64, shape (n_pairs,)
+        The calibrated probability of every training pair, by models that were not fitted to its
+        items.
+    model_ : str
+        What "auto" came to.
+
+    Examples
+    --------
+    >>> left = {"title": ["visio 2007", "word 2003", "excel 97", "access"]}
+    >>> right = {"title": ["ms visio 2007", "ms word 2003", "ms excel 97", "ms access"]}
+    >>> pairs = [[i, j] for i in range(4) for j in range(4)]
+    >>> alike = [i == j for i, j in pairs]
+    >>> model = PairClassifier(left, right, random_state=0).fit(pairs, alike)
+    >>> model.predict([[0, 0], [0, 1]])
+    array([1, 0])
+    """
+
+    def __init__(
+        self,
+        records: Any = None,
+        right_records: Any = None,
+        *,
+        model: Any = "auto",
+        kinds: Mapping[str, str] | None = None,
+        n_folds: int = 5,
+        random_state: RandomState = None,
+    ) -> None:
+        self.records = records
+        self.right_records = right_records
+        self.model = model
+        self.kinds = kinds
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def fit(self, pairs: ArrayLike, y: ArrayLike, similarity: ArrayLike | None = None) -> Self:
+        """Fit to pairs of rows.
+
+        Parameters
+        ----------
+        pairs : array_like of int, shape (n_pairs, 2)
+            A row of `records` and one of `right_records` (or of `records` again).
+        y : array_like, shape (n_pairs,)
+            1 (or true) for alike, 0 for not.
+        similarity : array_like, shape (n_pairs,) or (n_pairs, n_given), optional
+            What else is known of the pairs, such as an embedding's similarity; of an embedding that
+            was fitted to these very pairs, out of fold. The same is then wanted at prediction.
+        """
+        check_count("n_folds", self.n_folds, minimum=2)
+        rng = as_generator(self.random_state)
+        left, right = self._tables(self.records, self.right_records)
+        self.comparison_, tables = fit_comparison(left, right, self.kinds)
+        self._fitted_tables: PreparedTables | None = tables
+        rows, alike = _check_statements(pairs, y, tables)
+        given = _check_given(similarity, len(rows))
+        self.n_given_ = given.shape[1]
+        X = np.hstack([self.comparison_.compare(tables, rows), given])
+        self.model_ = resolve_model(self.model, alike)
+        self._calibrate(X, tables.records(rows), alike, rng)
+        self._fitted = fit_pair_model(self.model_, X, alike, rng)
+        self.classes_ = np.array([0, 1])
+        self.n_features_in_ = 2
+        return self
+
+    def predict_proba(
+        self,
+        pairs: ArrayLike,
+        *,
+        records: Any = None,
+        right_records: Any = None,
+        similarity: ArrayLike | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the probability that pairs are not alike, and that they are.
+
+        Parameters
+        ----------
+        pairs : array_like of int, shape (n_pairs, 2)
+            Rows of the tables that were given, or of those that follow.
+        records, right_records : table, optional
+            Other tables, with the columns of those that were fitted on.
+        similarity : array_like, optional
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_pairs, 2)
+        """
+        log_odds = self.decision_function(
+            pairs, records=records, right_records=right_records, similarity=similarity
+        )
+        alike = probability(log_odds)
+        return np.column_stack([1 - alike, alike])
+
+    def decision_function(
+        self,
+        pairs: ArrayLike,
+        *,
+        records: Any = None,
+        right_records: Any = None,
+        similarity: ArrayLike | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the log-odds that pairs are alike."""
+        X, _ = self.similarities(
+            pairs, records=records, right_records=right_records, similarity=similarity
+        )
+        return self.calibration_.log_odds(self._fitted.score(X))
+
+    def predict(
+        self,
+        pairs: ArrayLike,
+        *,
+        records: Any = None,
+        right_records: Any = None,
+        similarity: ArrayLike | None = None,
+    ) -> NDArray[np.int64]:
+        """Return 1 for pairs whose probability is at least `threshold_`, else 0."""
+        alike = self.predict_proba(
+            pairs, records=records, right_records=right_records, similarity=similarity
+        )[:, 1]
+        return (alike >= self.threshold_).astype(np.int64)
+
+    def similarities(
+        self,
+        pairs: ArrayLike,
+        *,
+        records: Any = None,
+        right_records: Any = None,
+        similarity: ArrayLike | None = None,
+    ) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+        """Return what pairs are described by, and the names of its columns.
+
+        Returns
+        -------
+        similarities : ndarray of float32, shape (n_pairs, n_features)
+            NaN where a record has nothing to compare.
+        names : tuple of str
+            ``"title: words cosine"`` and the like.
+        """
+        check_is_fitted(self, "comparison_")
+        tables = self._prepared(records, right_records)
+        rows = _check_rows(pairs, tables)
+        given = _check_given(similarity, len(rows), self.n_given_)
+        names = (*self.comparison_.feature_names, *(f"{GIVEN}: {n}" for n in range(self.n_given_)))
+        return np.hstack([self.comparison_.compare(tables, rows), given]), names
+
+    def explain(
+        self,
+        pairs: ArrayLike,
+        *,
+        records: Any = None,
+        right_records: Any = None,
+        similarity: ArrayLike | None = None,
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return what each column adds to the log-odds of pairs.
+
+        Returns
+        -------
+        dict
+            By column, "*" for all columns joined and "similarity" for what was given: an ndarray of
+            float64, shape (n_pairs,), above 0 where it speaks for alike. "base" is what is said of
+            any pair. Together they add up to `decision_function`.
+        """
+        X, _ = self.similarities(
+            pairs, records=records, right_records=right_records, similarity=similarity
+        )
+        added = self.calibration_.slope * self._fitted.contributions(X)
+        columns = np.array([*self.comparison_.feature_columns, *[GIVEN] * self.n_given_])
+        told = {
+            name: added[:, :-1][:, columns == name].sum(axis=1)
+            for name in dict.fromkeys(columns.tolist())
+        }
+        return told | {"base": added[:, -1] + self.calibration_.offset}
+
+    def calibrate_threshold(
+        self,
+        pairs: ArrayLike,
+        y: ArrayLike,
+        strategy: Strategy = "f_beta",
+        *,
+        min_rate: float | None = None,
+        beta: float = 1.0,
+        similarity: ArrayLike | None = None,
+    ) -> Self:
+        """Set `threshold_` on other pairs: see `twofold.evaluation.choose_threshold`."""
+        alike = self.predict_proba(pairs, similarity=similarity)[:, 1]
+        chosen = choose_threshold(y, alike, strategy, min_rate=min_rate, beta=beta)
+        self.threshold_ = chosen.threshold
+        return self
+
+    def save(self, folder: str | os.PathLike[str]) -> dict[str, Any]:
+        """Write what was fitted into a folder, without the tables; return what describes it.
+
+        Returns
+        -------
+        dict
+            Of plain values, to be kept as JSON and handed to `open`.
+        """
+        check_is_fitted(self, "comparison_")
+        written = write_model(self._fitted, self.comparison_, Path(folder))
+        return written | {
+            "kind": self.model_,
+            "n_given": self.n_given_,
+            "threshold": self.threshold_,
+            "calibration": asdict(self.calibration_),
+        }
+
+    @classmethod
+    def open(cls, description: Mapping[str, Any], folder: str | os.PathLike[str]) -> PairClassifier:
+        """Open what `save` wrote; rows then number tables that are given at prediction."""
+        model = cls(model=description.get("kind", "auto"))
+        model._fitted, model.comparison_ = read_model(description, Path(folder))
+        model._fitted_tables = None
+        model.model_ = model.model
+        model.n_given_ = description["n_given"]
+        model.threshold_ = float(description["threshold"])
+        model.calibration_ = Sigmoid(**description["calibration"])
+        model.classes_ = np.array([0, 1])
+        model.n_features_in_ = 2
+        return model
+
+    def _calibrate(
+        self,
+        X: NDArray[np.float32],
+        records: NDArray[np.int64],
+        y: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> None:
+        """Set the calibration and the threshold by pairs held out."""
+        self.calibration_, self.threshold_ = IDENTITY, 0.5
+        self.held_out_ = np.full(len(y), np.nan)
+        if min(np.bincount(y, minlength=2)) < FEWEST_OF_A_KIND:
+            return
+        folds = item_folds(records, y, self.n_folds, rng, one_table=self.comparison_.one_table)
+
+        def fit_score(kept: NDArray[np.int64], held_out: NDArray[np.int64]) -> NDArray[np.float64]:
+            return fit_pair_model(self.model_, X[kept], y[kept], rng).score(X[held_out])
+
+        scores = out_of_fold(fit_score, folds, y)
+        there = ~np.isnan(scores)
+        if len(np.unique(y[there])) < 2:
+            return
+        self.calibration_ = fit_sigmoid(scores[there], y[there])
+        self.held_out_ = probability(self.calibration_.log_odds(scores))
+        self.threshold_ = smooth_f1_threshold(self.held_out_[there], y[there])
+
+    def _tables(self, records: Any, right_records: Any) -> tuple[Any, Any]:
+        if records is None:
+            raise ValueError(
+                "records is the table whose rows the pairs number: give it, "
+                "PairClassifier(records, right_records)."
+            )
+        left = as_arrow("records", records)
+        return left, None if right_records is None else as_arrow("right_records", right_records)
+
+    def _prepared(self, records: Any, right_records: Any) -> PreparedTables:
+        """Return the tables that rows number: those fitted on, or others."""
+        if records is None and right_records is None:
+            if self._fitted_tables is not None:
+                return self._fitted_tables
+            records, right_records = self.records, self.right_records
+        return self.comparison_.prepare(*self._tables(records, right_records))
+
+
+def _check_rows(pairs: ArrayLike, tables: PreparedTables) -> NDArray[np.int64]:
+    table = as_array("pairs", pairs)
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise ValueError(f"pairs must have shape (n_pairs, 2), got {table.shape}.")
+    left = check_item_ids("pairs[:, 0]", table[:, 0], len(tables.left_record))
+    right = check_item_ids("pairs[:, 1]", table[:, 1], len(tables.right_record))
+    return np.column_stack([left, right])
+
+
+def _check_statements(
+    pairs: ArrayLike, y: ArrayLike, tables: PreparedTables
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    rows = _check_rows(pairs, tables)
+    labels = as_array("y", y)
+    if labels.shape != (len(rows),):
+        raise ValueError(f"y must have one label a pair, {len(rows)}, got shape {labels.shape}.")
+    wrong = np.flatnonzero(~np.isin(labels, (0, 1)))
+    if wrong.size:
+        raise ValueError(
+            f"y has {wrong.size} label(s) that are neither 0 (not alike) nor 1 (alike), first at "
+            f"row {wrong[0]}: {labels[wrong[0]]!r}."
+        )
+    alike = labels.astype(np.int64)
+    if len(np.unique(alike)) < 2:
+        raise ValueError(
+            f"All {len(alike)} pair(s) are of one kind: alike pairs and others are both needed."
+        )
+    return rows, alike
+
+
+def _check_given(
+    similarity: ArrayLike | None, n_pairs: int, n_given: int | None = None
+) -> NDArray[np.float32]:
+    """Return similarities that were given as columns, as many as there were in `fit`."""
+    values = np.empty((n_pairs, 0)) if similarity is None else as_array("similarity", similarity)
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2 or len(values) != n_pairs:
+        raise ValueError(f"similarity must have {n_pairs} rows, one a pair, got {values.shape}.")
+    if n_given is not None and values.shape[1] != n_given:
+        raise ValueError(
+            f"similarity has {values.shape[1]} column(s), and the model was fitted with {n_given}: "
+            "give the same."
+        )
+    return values.astype(np.float32)

@@ -1,0 +1,122 @@
+"""Embedders as nodes of an ONNX graph: input scaling, network or map, targets' own coordinates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from torch import nn
+
+from twofold._core.onnx_graph import OnnxGraph, Value
+from twofold.regression._embedder_files import Embedder
+from twofold.regression._expected_target import ExpectedTarget
+from twofold.regression._feature_skip import SKIP_RATE, FeatureSkip
+from twofold.regression._layers import FEATURES, OUTPUT
+from twofold.regression._network_embedder import NetworkEmbedder, OutputScale
+from twofold.regression._onnx_layers import array_of, write_module
+from twofold.regression._onnx_regressors import write_regressor
+from twofold.regression._projection import FeaturesAsGiven, ProjectionLayer
+from twofold.regression._ridge_map import RidgeMap
+from twofold.regression._scaling import InputScaling
+from twofold.regression._target_direction import TargetDirection
+
+Layers = dict[str, Value]
+
+
+def write_embedder(graph: OnnxGraph, embedder: Embedder, names: Sequence[str]) -> Layers:
+    """Add an embedder to a graph; return layers of it by name, as `read_layers` does.
+
+    Parameters
+    ----------
+    graph : OnnxGraph
+        To be extended.
+    embedder : NetworkEmbedder or RegressorEmbedder
+        Trained.
+    names : sequence of str
+        The layers that are needed: "features", "output" or inner ones.
+    """
+    layers: Layers = {}
+    if isinstance(embedder, NetworkEmbedder):
+        inner = [name for name in names if name not in (FEATURES, OUTPUT)]
+        output, layers = _write_network(graph, embedder.network, inner)
+    else:
+        output = write_regressor(graph, embedder.regressor, graph.flat(graph.items))
+    layers[OUTPUT] = _write_scale(graph, embedder.output_scale, output)
+    if FEATURES in names:
+        layers[FEATURES] = graph.flat(graph.items)
+    return {name: layers[name] for name in names}
+
+
+def _write_scale(graph: OnnxGraph, scale: OutputScale | None, output: Value) -> Value:
+    return output if scale is None else graph.plus(graph.times(output, scale.scale), scale.mean)
+
+
+def _write_network(
+    graph: OnnxGraph, network: nn.Module, names: Sequence[str]
+) -> tuple[Value, Layers]:
+    """Add a prepared network or a map; return its output and inner layers."""
+    if isinstance(network, FeaturesAsGiven):
+        return graph.flat(graph.items), {}
+    if isinstance(network, RidgeMap):
+        return _write_ridge_map(graph, network), {}
+    if isinstance(network, FeatureSkip):
+        return _write_skip(graph, network), {}
+    assert isinstance(network, nn.Sequential)
+    scaling, body, *head = network
+    assert isinstance(scaling, InputScaling)
+    output, layers = write_module(graph, body, _write_scaling(graph, scaling), names)
+    for last in head:
+        output = _write_head(graph, last, output)
+    return output, layers
+
+
+def _write_scaling(graph: OnnxGraph, scaling: InputScaling) -> Value:
+    shift, scale = array_of(scaling.shift), array_of(scaling.scale)
+    value = graph.add("Sub", graph.items, graph.constant(shift))
+    value = graph.add("Div", value, graph.constant(scale))
+    limit = float(scaling.limit)
+    if math.isinf(limit):
+        return value
+    return graph.add("Clip", value, graph.constant(-limit), graph.constant(limit))
+
+
+def _write_head(graph: OnnxGraph, head: nn.Module, output: Value) -> Value:
+    """Add what comes after a network: the expected target, or the direction."""
+    if isinstance(head, TargetDirection):
+        return graph.times(graph.normalised(output), float(head.length))
+    assert isinstance(head, ExpectedTarget)
+    targets = array_of(head.targets)
+    log_odds = graph.affine(output, targets.T / np.float32(math.sqrt(targets.shape[1])))
+    return graph.affine(graph.add("Softmax", log_odds, attributes={"axis": 1}), targets)
+
+
+def _write_centred(graph: OnnxGraph, projection: ProjectionLayer) -> Value:
+    value = graph.flat(graph.items)
+    if projection.is_unit:
+        value = graph.normalised(value)
+    if projection.limits is not None:
+        least, most = (graph.constant(row) for row in array_of(projection.limits))
+        value = graph.add("Min", graph.add("Max", value, least), most)
+    return graph.add("Sub", value, graph.constant(array_of(projection.shift)))
+
+
+def _write_skip(graph: OnnxGraph, skip: FeatureSkip) -> Value:
+    """P (x − m) + gain · f(x)."""
+    matrix = array_of(skip.projection.matrix + SKIP_RATE * skip.change)
+    points = graph.affine(_write_centred(graph, skip.projection), matrix.T)
+    output, _ = _write_network(graph, skip.body, ())
+    if skip.gain is not None:
+        output = graph.times(output, float(skip.gain.detach()))
+    return graph.add("Add", points, output)
+
+
+def _write_ridge_map(graph: OnnxGraph, ridge: RidgeMap) -> Value:
+    """Z A + k(z) H, the kernel in double precision as it was fitted."""
+    matrix, landmarks = array_of(ridge.projection.matrix), array_of(ridge.landmarks)
+    points = graph.affine(_write_centred(graph, ridge.projection), matrix.T)
+    squares = graph.squared_distances(graph.cast(points, np.float64), landmarks)
+    width = float(ridge.width)
+    kernel = graph.add("Exp", graph.times(squares, -0.5 / (width * width), np.float64))
+    bent = graph.affine(graph.cast(kernel, np.float32), array_of(ridge.dual_coef))
+    return graph.add("Add", graph.affine(points, array_of(ridge.linear_weights)), bent)

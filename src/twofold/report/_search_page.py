@@ -1,0 +1,78 @@
+"""The page of a search: each query with its neighbours, as pictures where rows are images."""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+from twofold.report._page import page_template
+from twofold.tasks import SearchResult
+
+MOST_QUERIES, MOST_NEAREST = 30, 12
+SIDE = 96
+"""Pixels of a picture on the page."""
+COMPARISONS = {"cosine": "their cosine", "euclidean": "distance", "dot": "their dot product"}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownNeighbour:
+    """A row that was found: its id, distance, the fields asked for, and its picture."""
+
+    id: str
+    distance: float
+    fields: tuple[str, ...]
+    image: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownQuery:
+    """A row that was asked about, its picture if it is one, and its neighbours."""
+
+    id: str
+    image: str | None
+    nearest: tuple[ShownNeighbour, ...]
+
+
+def search_page(result: SearchResult) -> str:
+    """Return the page as HTML that needs nothing beside itself."""
+    shown = [_shown(result, number) for number in range(min(MOST_QUERIES, len(result.query_ids)))]
+    return page_template("search.html.j2").render(
+        title=result.title,
+        shown=shown,
+        k=min(MOST_NEAREST, result.neighbours.rows.shape[1]),
+        n_items=result.n_items,
+        n_queries=len(result.query_ids),
+        metric=COMPARISONS[result.metric],
+        columns=list(result.fields),
+    )
+
+
+def _shown(result: SearchResult, number: int) -> ShownQuery:
+    found, fields = result.neighbours, result.fields
+    nearest = tuple(
+        ShownNeighbour(
+            str(found.ids[number, place]),
+            float(found.distance[number, place]),
+            tuple(str(values[number][place]) for values in fields.values()),
+            _picture(result.index_images, int(found.rows[number, place])),
+        )
+        for place in range(min(MOST_NEAREST, found.ids.shape[1]))
+    )
+    return ShownQuery(str(result.query_ids[number]), _picture(result.query_images, number), nearest)
+
+
+def _picture(paths: tuple[Path, ...], row: int) -> str | None:
+    """Return a small image as the address of an <img>; None where rows are no images."""
+    if not paths:
+        return None
+    from PIL import Image
+
+    with Image.open(paths[row]) as image:
+        image.draft("RGB", (SIDE, SIDE))
+        small = image.convert("RGB")
+        small.thumbnail((SIDE, SIDE))
+        buffer = io.BytesIO()
+        small.save(buffer, format="PNG")
+    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"

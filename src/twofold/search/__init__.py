@@ -1,0 +1,18 @@
+"""Nearest neighbours: points by id in, ids and similarities out; exact, or by FAISS's lists."""
+
+from twofold.search._finder import Backend
+from twofold.search._index import NeighbourIndex
+from twofold.search._results import Neighbours, SimilarPairs
+from twofold.search._space import Metric
+from twofold.search._store import IndexStore, Update, row_digest
+
+__all__ = [
+    "Backend",
+    "IndexStore",
+    "Metric",
+    "NeighbourIndex",
+    "Neighbours",
+    "SimilarPairs",
+    "Update",
+    "row_digest",
+]

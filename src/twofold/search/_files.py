@@ -1,0 +1,139 @@
+"""An index as a folder: `index.json`, `points.npy`, and its ids. Opening one runs nothing from it.
+
+The points are all there is to search: no FAISS file is written or read, since FAISS trusts what it
+reads, and a flat index is made from points faster than they are read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twofold._core.files import new_folder, remove_leftovers
+from twofold._core.numpy_files import map_npy, read_npy
+from twofold._core.text_files import LARGEST_JSON, read_json
+from twofold._core.versions import package_versions
+from twofold.search._ids import as_id_array, as_json, check_ids, from_json
+from twofold.search._space import Metric, check_points
+
+CARD, POINTS, NUMBERS, NAMES = "index.json", "points.npy", "ids.npy", "ids.json"
+FORMAT, FORMAT_VERSION = "twofold-index", 1
+WAY_OUT = "make the index again"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Saved:
+    """What is saved of an index."""
+
+    metric: Metric
+    ids: Sequence[Hashable]
+    points: NDArray[np.float32]
+
+
+def save(saved: Saved, folder: str | os.PathLike[str]) -> Path:
+    """Write an index to a folder, whole or not at all; return the folder."""
+    with new_folder(folder, CARD) as place:
+        fill(saved, place)
+    return Path(folder)
+
+
+def fill(saved: Saved, place: Path) -> None:
+    """Write the files of an index into a folder."""
+    ids = as_id_array(saved.ids)
+    np.save(place / POINTS, saved.points, allow_pickle=False)
+    if ids.dtype == np.int64:
+        np.save(place / NUMBERS, ids, allow_pickle=False)
+    else:
+        text = json.dumps(as_json(saved.ids), ensure_ascii=False, allow_nan=False)
+        _refuse_long(text)
+        (place / NAMES).write_text(text + "\n", encoding="utf-8")
+    card = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "metric": saved.metric,
+        "n_items": len(saved.ids),
+        "dim": saved.points.shape[1],
+        "ids": NUMBERS if ids.dtype == np.int64 else NAMES,
+        "versions": package_versions(("twofold", "numpy")),
+    }
+    (place / CARD).write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+
+
+def _refuse_long(text: str) -> None:
+    n_bytes = len(text.encode("utf-8", "surrogatepass"))
+    if n_bytes >= LARGEST_JSON:
+        raise ValueError(
+            f"The ids take {n_bytes:,} bytes as text, and {LARGEST_JSON:,} are the most that are "
+            "read again: use whole numbers as ids."
+        )
+
+
+def read(folder: Path) -> Saved:
+    """Read what `save` wrote, points mapped from their file; say what is wrong with it if not."""
+    if not folder.exists():
+        remove_leftovers(folder)  # of a save that was killed between two steps
+    if not (folder / CARD).is_file():
+        raise FileNotFoundError(f"{folder} is no index of Twofold's: it has no {CARD}.")
+    card = _read_card(folder / CARD)
+    try:
+        return _opened(folder, card)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{folder} is damaged: {error.filename} is gone.") from error
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{folder} is damaged ({error}): {WAY_OUT}.") from error
+
+
+def _opened(folder: Path, card: dict[str, Any]) -> Saved:
+    points = map_npy(folder / POINTS)
+    if points.shape != (card["n_items"], card["dim"]) or points.dtype != np.float32:
+        raise ValueError(f"{POINTS} holds {points.dtype} of shape {points.shape}")
+    if points.size:
+        points = check_points(POINTS, points)
+    if card["ids"] == NUMBERS:
+        numbers = read_npy(folder / NUMBERS)
+        if numbers.dtype != np.int64:
+            raise ValueError(f"{NUMBERS} holds {numbers.dtype}")
+        ids = check_ids("ids", numbers)
+    else:
+        ids = check_ids("ids", from_json(read_json(folder / NAMES, WAY_OUT)))
+    if len(ids) != len(points):
+        raise ValueError(f"it has {len(ids)} ids for {len(points)} points")
+    return Saved(card["metric"], ids, points)
+
+
+def _read_card(file: Path) -> dict[str, Any]:
+    card = read_json(file, WAY_OUT)
+    if not isinstance(card, dict) or card.get("format") != FORMAT:
+        raise ValueError(f"{file} is not an index's: it does not say {FORMAT!r}.")
+    version = card.get("format_version")
+    if version != FORMAT_VERSION:
+        raise ValueError(
+            f"{file} has format version {version!r}, and this Twofold reads {FORMAT_VERSION}: "
+            f"update Twofold, or {WAY_OUT}."
+        )
+    wrong = [
+        name
+        for name, is_right in {
+            "metric": card.get("metric") in get_args(Metric),
+            "n_items": _is_count(card.get("n_items")),
+            "dim": _is_count(card.get("dim")),
+            "ids": card.get("ids") in (NUMBERS, NAMES),
+        }.items()
+        if not is_right
+    ]
+    if wrong:
+        raise ValueError(
+            f"{file} is damaged: its {wrong[0]} is {str(card.get(wrong[0]))[:80]!r}: {WAY_OUT}."
+        )
+    return card
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -1,0 +1,314 @@
+"""`NeighbourIndex`: points by id, their neighbours, and all pairs that are similar enough."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterator
+from itertools import compress
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twofold._core.checks import check_choice, check_count
+from twofold._core.frozen import freeze
+from twofold._core.limits import memory_bytes
+from twofold.search import _files
+from twofold.search._exact import pairs_reaching
+from twofold.search._finder import Backend, Finder, resolve_backend
+from twofold.search._ids import as_id_array, check_ids
+from twofold.search._results import Neighbours, SimilarPairs
+from twofold.search._space import Metric, check_points, distance_of
+
+PAIR_BYTES = 64
+"""That a pair takes while pairs are gathered and sorted."""
+
+
+class NeighbourIndex:
+    """Find the nearest of many points, by ids of any kind.
+
+    Search is exact: similarities are worked out in float64 and rounded to float32 once, so results
+    do not depend on the backend, and equally similar items come in the order of their rows.
+
+    Parameters
+    ----------
+    metric : {"cosine", "euclidean", "dot"}
+        How points are compared; a learner's `metric_`. A cosine with a zero vector is 0.
+    backend : {"auto", "faiss", "torch", "numpy"}
+        Who compares. "auto" is torch where there is a GPU, else FAISS where it is installed
+        (``pip install twofold[faiss]``), else torch.
+    approximate : "auto" or bool
+        Whether neighbours may be missed for speed, by inverted lists of FAISS. "auto" does so
+        above a million points, if FAISS is installed; `recall` says how many were returned.
+
+    Attributes
+    ----------
+    n_items, dim : int
+        Points in the index, and their dimensions (0 before the first `add`).
+    ids : ndarray of int64 or objects, shape (n_items,)
+        What they are called, in the order of rows.
+    points : ndarray of float32, shape (n_items, dim)
+        Read-only.
+    recall : float or None
+        Of an approximate search, measured when its lists are made, at the first query: the share
+        of the 10 nearest that a sample of the points had returned. None where search is exact.
+
+    Examples
+    --------
+    >>> index = NeighbourIndex("euclidean")
+    >>> index.add(["a", "b", "c"], [[0, 0], [0, 1], [5, 5]])
+    >>> index.query([[0, 2]], k=2).ids.tolist()
+    [['b', 'a']]
+    """
+
+    def __init__(
+        self,
+        metric: Metric = "cosine",
+        *,
+        backend: Backend = "auto",
+        approximate: bool | Literal["auto"] = "auto",
+    ) -> None:
+        check_choice("metric", metric, get_args(Metric))
+        if approximate not in (True, False, "auto"):
+            raise ValueError(f"approximate must be 'auto', True or False, got {approximate!r}.")
+        self.metric: Metric = metric
+        self.backend = resolve_backend(backend, approximate is True)
+        self.approximate = approximate
+        self._ids: list[Hashable] = []
+        self._row_of: dict[Hashable, int] = {}
+        self._parts: list[NDArray[np.float32]] = []
+        self._id_array: NDArray[Any] | None = None
+        self._finder: Finder | None = None
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __contains__(self, one: Hashable) -> bool:
+        return one in self._row_of
+
+    @property
+    def n_items(self) -> int:
+        """Points in the index."""
+        return len(self._ids)
+
+    @property
+    def dim(self) -> int:
+        """Numbers of a point; 0 before the first `add`."""
+        return self._parts[0].shape[1] if self._parts else 0
+
+    @property
+    def ids(self) -> NDArray[Any]:
+        """What the items are called, in the order of rows."""
+        if self._id_array is None:
+            self._id_array = freeze(as_id_array(self._ids))
+        return self._id_array
+
+    @property
+    def points(self) -> NDArray[np.float32]:
+        """The points, in the order of rows; read-only."""
+        if len(self._parts) != 1:
+            joined = np.concatenate(self._parts) if self._parts else np.empty((0, 0), np.float32)
+            self._parts = [joined] if self._parts else []
+            return _read_only(joined)
+        return _read_only(self._parts[0])
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the true neighbours that approximate search returns; None where it is exact."""
+        return self._finding().recall if self._ids else None
+
+    def add(self, ids: Any, points: ArrayLike, *, replace: bool = False) -> None:
+        """Take in points.
+
+        Parameters
+        ----------
+        ids : sequence of whole numbers, text, tuples or other keys, n_new of them
+            What the items are called, each differently.
+        points : array_like of float, shape (n_new, dim)
+            Kept as float32.
+        replace : bool
+            Whether an id that is there already has its point replaced, at its row; otherwise that
+            is an error.
+        """
+        names = check_ids("ids", ids)
+        table = check_points("points", points, self.dim or None)
+        if len(names) != len(table):
+            raise ValueError(f"There are {len(names)} ids for {len(table)} points: one id a point.")
+        known = [one in self._row_of for one in names]
+        if any(known) and not replace:
+            row = known.index(True)
+            raise ValueError(
+                f"{sum(known)} id(s) are in the index already, first at row {row} "
+                f"({names[row]!r}): pass replace=True to replace their points."
+            )
+        is_old = np.array(known, dtype=bool)
+        if is_old.any():
+            self._overwrite(list(compress(names, is_old)), table[is_old])
+        self._append(list(compress(names, ~is_old)), table[~is_old])
+
+    def _overwrite(self, names: list[Hashable], table: NDArray[np.float32]) -> None:
+        points = np.array(self.points)
+        points[[self._row_of[one] for one in names]] = table
+        self._parts, self._finder = [points], None
+
+    def _append(self, names: list[Hashable], table: NDArray[np.float32]) -> None:
+        if names:
+            self._row_of.update(
+                zip(names, range(len(self._ids), len(self._ids) + len(names)), strict=True)
+            )
+            self._ids.extend(names)
+            self._id_array = None
+            self._parts.append(table)
+
+    def remove(self, ids: Any) -> None:
+        """Take items out. Those that follow move up, so their rows change; their ids do not."""
+        names = check_ids("ids", ids)
+        missing = [one for one in names if one not in self._row_of]
+        if missing:
+            raise KeyError(
+                f"{len(missing)} id(s) are not in the index, first {missing[0]!r}: nothing was "
+                "removed."
+            )
+        if names:
+            kept = np.ones(self.n_items, dtype=bool)
+            kept[[self._row_of[one] for one in names]] = False
+            self._parts, self._finder, self._id_array = [self.points[kept]], None, None
+            self._ids = [self._ids[row] for row in np.flatnonzero(kept).tolist()]
+            self._row_of = {one: row for row, one in enumerate(self._ids)}
+
+    def query(self, points: ArrayLike, k: int) -> Neighbours:
+        """Return the `k` nearest items of each point; all of them, if there are fewer.
+
+        Parameters
+        ----------
+        points : array_like of float, shape (n_queries, dim)
+            What to find neighbours of.
+        k : int
+            How many.
+
+        Returns
+        -------
+        Neighbours
+            Arrays of shape (n_queries, min(k, n_items)).
+        """
+        k = min(check_count("k", k), self.n_items)
+        queries = check_points("points", points, self.dim or None)
+        rows = np.empty((len(queries), k), dtype=np.int64)
+        similarity = np.empty((len(queries), k), dtype=np.float32)
+        if k and len(queries):
+            rows, similarity = self._finding().nearest(queries, k)
+        return Neighbours(self.ids[rows], rows, similarity, distance_of(self.metric, similarity))
+
+    def within(self, points: ArrayLike, threshold: float) -> SimilarPairs:
+        """Return all pairs of a point and an item whose similarity reaches `threshold`.
+
+        Always exact, and made in blocks: memory is that of the pairs returned. They are ordered
+        by point, then most similar first. Stops with an error when the pairs would fill the
+        computer's memory.
+
+        Parameters
+        ----------
+        points : array_like of float, shape (n_queries, dim)
+            To be compared with every item.
+        threshold : float
+            Least *similarity*, such as a learner's `threshold_`: for "euclidean" that is minus the
+            largest distance.
+        """
+        return self._gathered(self.iterate_within(points, threshold))
+
+    def iterate_within(self, points: ArrayLike, threshold: float) -> Iterator[SimilarPairs]:
+        """Yield what `within` returns in pieces of a few megabytes, in the order they are made."""
+        queries = check_points("points", points, self.dim or None)
+        return self._iterate(queries, _checked_threshold(threshold), each_once=False)
+
+    def pairs_within(self, threshold: float) -> SimilarPairs:
+        """Return all pairs of two items here that reach `threshold`, each once: left < right.
+
+        At half the price of `within` on the index's own points.
+        """
+        return self._gathered(self.iterate_pairs_within(threshold))
+
+    def iterate_pairs_within(self, threshold: float) -> Iterator[SimilarPairs]:
+        """Yield what `pairs_within` returns in pieces, in the order they are made."""
+        return self._iterate(self.points, _checked_threshold(threshold), each_once=True)
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the index to a folder, whole or not at all; `open` reads it.
+
+        It holds `index.json`, `points.npy` and the ids as `ids.npy` or `ids.json`; whole numbers,
+        text and tuples of them can be saved. An older index of that name is replaced; any other
+        folder is left alone.
+        """
+        return _files.save(_files.Saved(self.metric, self._ids, self.points), folder)
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        backend: Backend = "auto",
+        approximate: bool | Literal["auto"] = "auto",
+    ) -> NeighbourIndex:
+        """Open what `save` wrote; points stay in their file, which is read as they are needed.
+
+        Nothing in the folder is run, and all of it is checked. How to search is this computer's
+        to say, not the file's.
+        """
+        saved = _files.read(Path(folder))
+        index = cls(saved.metric, backend=backend, approximate=approximate)
+        index._ids = list(saved.ids)
+        index._row_of = {one: row for row, one in enumerate(index._ids)}
+        index._parts = [saved.points] if len(saved.points) else []
+        return index
+
+    def _finding(self) -> Finder:
+        """Return what searches the points that are there now."""
+        if self._finder is None:
+            self._finder = Finder.of(self.metric, self.backend, self.approximate, self.points)
+        self._finder.extend(self.points)
+        return self._finder
+
+    def _iterate(
+        self, queries: NDArray[np.float32], threshold: float, *, each_once: bool
+    ) -> Iterator[SimilarPairs]:
+        if not len(queries) or not self.n_items:
+            return
+        finder, names = self._finding(), self.ids
+        for left, right, similarity in pairs_reaching(
+            finder.space, finder.products, queries, self.points, threshold, each_once=each_once
+        ):
+            distance = distance_of(self.metric, similarity)
+            yield SimilarPairs(left, right, names[right], similarity, distance)
+
+    def _gathered(self, pieces: Iterator[SimilarPairs]) -> SimilarPairs:
+        most, n_pairs, parts = memory_bytes() // PAIR_BYTES // 2, 0, []
+        for piece in pieces:
+            n_pairs += piece.n_pairs
+            if n_pairs > most:
+                raise ValueError(
+                    f"More than {most:,} pairs reach the threshold, at row {piece.left[0]} of the "
+                    "points: raise it, or take them in pieces from iterate_within."
+                )
+            parts.append((piece.left, piece.right, piece.similarity))
+        empty = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
+        left, right, similarity = (
+            np.concatenate(column) for column in zip(*(parts or [empty]), strict=True)
+        )
+        order = np.lexsort((right, -similarity, left))
+        left, right, similarity = left[order], right[order], similarity[order]
+        distance = distance_of(self.metric, similarity)
+        return SimilarPairs(left, right, self.ids[right], similarity, distance)
+
+
+def _checked_threshold(threshold: float) -> float:
+    value = float(threshold)
+    if np.isnan(value):
+        raise ValueError("threshold must be a similarity, got NaN.")
+    return value
+
+
+def _read_only(table: NDArray[np.float32]) -> NDArray[np.float32]:
+    shown = table.view()
+    shown.flags.writeable = False
+    return shown

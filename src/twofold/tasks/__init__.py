@@ -1,0 +1,39 @@
+"""One task a file: a user's files in, files and a result out. The command line calls these.
+
+`fit_files` writes a `PreparedModel`, which takes rows as they stand in files; the other tasks use
+it.
+"""
+
+from twofold.tasks._embed import EmbedRequest, EmbedResult, embed_file
+from twofold.tasks._evaluate import EvaluateRequest, Evaluation, WrongPair, evaluate_files
+from twofold.tasks._export import ExportResult, export_model
+from twofold.tasks._fit import Candidate, FitRequest, FitResult, fit_files
+from twofold.tasks._match import MatchRequest, MatchResult, match_files
+from twofold.tasks._places import check_new_file
+from twofold.tasks._prepared_model import Decision, PreparedModel
+from twofold.tasks._search import SearchRequest, SearchResult, search_files
+
+__all__ = [
+    "Candidate",
+    "Decision",
+    "EmbedRequest",
+    "EmbedResult",
+    "EvaluateRequest",
+    "Evaluation",
+    "ExportResult",
+    "FitRequest",
+    "FitResult",
+    "MatchRequest",
+    "MatchResult",
+    "PreparedModel",
+    "SearchRequest",
+    "SearchResult",
+    "WrongPair",
+    "check_new_file",
+    "embed_file",
+    "evaluate_files",
+    "export_model",
+    "fit_files",
+    "match_files",
+    "search_files",
+]

@@ -1,0 +1,184 @@
+"""`twofold embed`: the points of all rows of a file, a piece at a time, with their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import NDArray
+
+from twofold._core.files import new_file
+from twofold.datasets import iterate_records
+from twofold.tasks._phases import Phases, Progress
+from twofold.tasks._places import check_new_file
+from twofold.tasks._prepared_model import PreparedModel
+
+SUFFIXES = (".parquet", ".pq", ".npy")
+N_ROWS = 2**16
+"""Rows that are embedded at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedRequest:
+    """What a user asks `twofold embed` for; see the command for each."""
+
+    model: Path
+    data: Path
+    out: Path
+    id_column: str | None = None
+    device: str = "auto"
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedResult:
+    """What was written.
+
+    Attributes
+    ----------
+    n_items, n_components : int
+        Shape of the points.
+    metric : str
+        How they are to be compared.
+    out : Path
+        The file.
+    ids_file : Path or None
+        Where the rows' ids are, if `out` has no place for them and they are no row numbers.
+    seconds : dict of str to float
+        Of each phase.
+    """
+
+    n_items: int
+    n_components: int
+    metric: str
+    out: Path
+    ids_file: Path | None
+    seconds: dict[str, float]
+
+
+Write = Callable[[NDArray[Any], NDArray[np.float32]], None]
+"""Takes ids and points of some rows."""
+
+
+def embed_file(request: EmbedRequest, progress: Progress | None = None) -> EmbedResult:
+    """Embed the rows of a file that may be larger than memory.
+
+    Parameters
+    ----------
+    request : EmbedRequest
+        The model and the files.
+    progress : callable (what, share), optional
+        Called as the work goes on.
+    """
+    suffix = request.out.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"{request.out} must end in one of {', '.join(SUFFIXES)}.")
+    check_new_file(request.out, request.overwrite)
+    ids_file = request.out.with_name(f"{request.out.stem}-ids.csv") if suffix == ".npy" else None
+    if ids_file is not None:
+        check_new_file(ids_file, request.overwrite)
+    phases = Phases(progress)
+    with phases.phase("opening"):
+        model = PreparedModel.open(request.model, device=request.device)
+    n_components = model.learner.n_components_
+    open_file = _npy_file if suffix == ".npy" else _parquet_file
+    ids: list[NDArray[Any]] = []
+    n_items = 0
+    total = _n_rows(request.data)
+    with phases.phase("embedding"), open_file(request.out, n_components) as write:
+        for piece in iterate_records(request.data, id_column=request.id_column, n_rows=N_ROWS):
+            write(piece.ids, model.embed(piece))
+            n_items += piece.n_items
+            if ids_file is not None:
+                ids.append(piece.ids)
+            if total:
+                phases.tell("embedding", n_items / total)
+    if ids_file is not None and not _write_ids(ids_file, ids):
+        ids_file = None
+    return EmbedResult(
+        n_items=n_items,
+        n_components=n_components,
+        metric=model.learner.metric_,
+        out=request.out,
+        ids_file=ids_file,
+        seconds=phases.seconds,
+    )
+
+
+@contextmanager
+def _parquet_file(path: Path, n_components: int) -> Iterator[Write]:
+    """Give a writer of a table with the columns `id` and `point`, a list of numbers."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with new_file(path) as place:
+        writer: Any = None
+        points_type = pa.list_(pa.float32(), n_components)
+        try:
+
+            def write(ids: NDArray[Any], points: NDArray[np.float32]) -> None:
+                nonlocal writer
+                names = pa.array(ids)
+                values = pa.FixedSizeListArray.from_arrays(points.ravel(), type=points_type)
+                table = pa.table({"id": names, "point": values})
+                if writer is None:
+                    # Points are noise to a packer: it would only cost time.
+                    writer = parquet.ParquetWriter(
+                        place, table.schema, compression="NONE", use_dictionary=False
+                    )
+                writer.write_table(table)
+
+            yield write
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+@contextmanager
+def _npy_file(path: Path, n_components: int) -> Iterator[Write]:
+    """Give a writer of one matrix; how many rows it has stands in the header at the end."""
+    with new_file(path) as place, place.open("wb") as file:
+        n_items = 0
+
+        def write(ids: NDArray[Any], points: NDArray[np.float32]) -> None:
+            nonlocal n_items
+            points.astype("<f4", copy=False).tofile(file)
+            n_items += len(points)
+
+        _write_header(file, n_items, n_components)
+        yield write
+        file.seek(0)
+        _write_header(file, n_items, n_components)
+
+
+def _write_header(file: IO[bytes], n_items: int, n_components: int) -> None:
+    """Write the header of a matrix; NumPy leaves room for any number of rows."""
+    shape = {"descr": "<f4", "fortran_order": False, "shape": (n_items, n_components)}
+    npy_format.write_array_header_1_0(file, shape)
+
+
+def _write_ids(path: Path, parts: list[NDArray[Any]]) -> bool:
+    """Write the ids of all rows beside a matrix; return whether they say more than the rows do."""
+    ids = np.concatenate(parts)
+    if ids.dtype.kind == "i" and (ids == np.arange(ids.size)).all():
+        return False
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with new_file(path) as place:
+        csv.write_csv(pa.table({"id": pa.array(ids)}), place)
+    return True
+
+
+def _n_rows(path: Path) -> int | None:
+    """Return how many rows a file has, if it says so at once; a text does not."""
+    if path.suffix.lower() in (".parquet", ".pq"):
+        from pyarrow import parquet
+
+        return int(parquet.read_metadata(path).num_rows)
+    return None

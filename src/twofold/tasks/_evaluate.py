@@ -1,0 +1,248 @@
+"""`twofold evaluate`: how good a model is on rows and statements that it has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import precision_recall_curve, roc_curve
+
+from twofold.datasets import Records, read_pairs, read_records
+from twofold.evaluation import (
+    DecisionScores,
+    RetrievalScores,
+    decision_scores,
+    pair_similarity,
+    retrieval_scores,
+)
+from twofold.relations import LabelRelation
+from twofold.tasks._phases import Phases, Progress
+from twofold.tasks._prepared_model import PreparedModel
+from twofold.tasks._statements import read_labels
+
+MOST_ITEMS = 1500
+"""Items with labels of which all pairs are scored, about a million; of more, a sample."""
+SHOWN_ERRORS = 20
+CURVE_POINTS = 200
+N_RESAMPLES = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateRequest:
+    """What a user asks `twofold evaluate` for; see the command for each."""
+
+    model: Path
+    data: Path
+    right: Path | None = None
+    pairs: Path | None = None
+    labels: str | None = None
+    id_column: str | None = None
+    threshold: float | None = None
+    device: str = "auto"
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WrongPair:
+    """A pair that was decided wrongly, with the fields of both rows.
+
+    Attributes
+    ----------
+    left_id, right_id : str
+        What the rows are called.
+    left, right : dict of str to str
+        Their fields.
+    score : float
+        What was compared with the threshold.
+    reasons : dict of str to float
+        What each column added to the log-odds of the pair model; empty without one.
+    """
+
+    left_id: str
+    right_id: str
+    left: dict[str, str]
+    right: dict[str, str]
+    score: float
+    reasons: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """What an evaluation came to.
+
+    Attributes
+    ----------
+    model, data : str
+        Names of the model and of what it was evaluated on.
+    by : {"embedding", "pair model"}
+        What gave the similarity.
+    decisions : DecisionScores
+        Of the pairs, with intervals.
+    retrieval : RetrievalScores or None
+        Where labels say what is to be found.
+    roc, precision_recall : ndarray of float64, shape (n_points, 2)
+        Curves: false and true positive rate; recall and precision.
+    false_alarms, misses : tuple of WrongPair
+        Called alike and are not, the surest first; and the reverse.
+    n_false_alarms, n_misses : int
+        How many there are.
+    seconds : dict of str to float
+        Of each phase.
+    """
+
+    model: str
+    data: str
+    by: Literal["embedding", "pair model"]
+    decisions: DecisionScores
+    retrieval: RetrievalScores | None
+    roc: NDArray[np.float64]
+    precision_recall: NDArray[np.float64]
+    false_alarms: tuple[WrongPair, ...]
+    misses: tuple[WrongPair, ...]
+    n_false_alarms: int
+    n_misses: int
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scored:
+    """Pairs of rows of two tables, what is known of them and how similar they are."""
+
+    pairs: NDArray[np.int64]
+    similar: NDArray[np.bool_]
+    scores: NDArray[np.float64]
+    retrieval: RetrievalScores | None
+
+
+def evaluate_files(request: EvaluateRequest, progress: Progress | None = None) -> Evaluation:
+    """Score a model on rows of files and what is known of them.
+
+    Parameters
+    ----------
+    request : EvaluateRequest
+        The model, the files and what is alike.
+    progress : callable (what, share), optional
+        Called as the work goes on.
+    """
+    phases = Phases(progress)
+    if (request.pairs is None) == (request.labels is None):
+        raise ValueError("Say what is alike in one way: --pairs FILE or --labels COLUMN.")
+    with phases.phase("opening"):
+        model = PreparedModel.open(request.model, device=request.device)
+        threshold = model.decision.threshold if request.threshold is None else request.threshold
+    if threshold is None:
+        raise ValueError(
+            f"{request.model} has no threshold, from which on a pair is alike: add --threshold."
+        )
+    with phases.phase("reading"):
+        left = read_records(request.data, id_column=request.id_column)
+        right = left
+        if request.right is not None:
+            right = read_records(request.right, id_column=request.id_column)
+    with phases.phase("scoring"):
+        scored = (_by_pairs if request.labels is None else _by_labels)(request, model, left, right)
+        decisions = decision_scores(
+            scored.similar,
+            scored.scores,
+            threshold,
+            units=scored.pairs[:, 0],
+            n_resamples=N_RESAMPLES if len(scored.pairs) <= 10**5 else 100,
+            random_state=request.seed,
+        )
+    is_called = scored.scores >= threshold
+    false_alarms = np.flatnonzero(is_called & ~scored.similar)
+    misses = np.flatnonzero(~is_called & scored.similar)
+    surest_first = false_alarms[np.argsort(-scored.scores[false_alarms], kind="stable")]
+    farthest_first = misses[np.argsort(scored.scores[misses], kind="stable")]
+    fpr, tpr, _ = roc_curve(scored.similar, scored.scores)
+    precision, recall, _ = precision_recall_curve(scored.similar, scored.scores)
+    return Evaluation(
+        model=request.model.name,
+        data=request.data.name,
+        by=model.decision.by,
+        decisions=decisions,
+        retrieval=scored.retrieval,
+        roc=_thinned(np.column_stack([fpr, tpr])),
+        precision_recall=_thinned(np.column_stack([recall, precision])),
+        false_alarms=_shown(model, left, right, scored, surest_first),
+        misses=_shown(model, left, right, scored, farthest_first),
+        n_false_alarms=false_alarms.size,
+        n_misses=misses.size,
+        seconds=phases.seconds,
+    )
+
+
+def _by_pairs(
+    request: EvaluateRequest, model: PreparedModel, left: Records, right: Records
+) -> _Scored:
+    assert request.pairs is not None
+    stated = read_pairs(request.pairs, left, None if right is left else right)
+    pairs = np.column_stack([stated.left, stated.right])
+    return _Scored(pairs, stated.similar > 0.5, model.pair_scores(left, right, pairs), None)
+
+
+def _by_labels(
+    request: EvaluateRequest, model: PreparedModel, left: Records, right: Records
+) -> _Scored:
+    assert request.labels is not None
+    if right is not left:
+        raise ValueError("--labels is for one table: with --right, name the pairs by --pairs.")
+    relation = LabelRelation(read_labels(left, request.labels))
+    rows = np.flatnonzero(relation.known)
+    points = model.embed(left)
+    retrieval = retrieval_scores(
+        points[rows],
+        relation.labels[rows],
+        metric=model.learner.metric_,
+        random_state=request.seed,
+    )
+    if rows.size > MOST_ITEMS:
+        rows = np.sort(np.random.default_rng(request.seed).permutation(rows)[:MOST_ITEMS])
+    one, other = np.triu_indices(rows.size, k=1)
+    similar = relation.similarity(rows, rows)[one, other] > 0
+    pairs = np.column_stack([rows[one], rows[other]])
+    scores = pair_similarity(points, pairs[:, 0], pairs[:, 1], model.learner.metric_)
+    return _Scored(pairs, similar, scores.astype(np.float64), retrieval)
+
+
+def _shown(
+    model: PreparedModel, left: Records, right: Records, scored: _Scored, rows: NDArray[np.int64]
+) -> tuple[WrongPair, ...]:
+    """Return the first of some wrong pairs with their rows' fields."""
+    rows = rows[:SHOWN_ERRORS]
+    pairs = scored.pairs[rows]
+    reasons: list[dict[str, float]] = [{} for _ in rows]
+    if model.pair_classifier is not None and rows.size:
+        reasons = _reasons(model, left, right, pairs)
+    return tuple(
+        WrongPair(
+            str(left.ids[one]),
+            str(right.ids[other]),
+            left.fields(int(one)),
+            right.fields(int(other)),
+            float(scored.scores[row]),
+            why,
+        )
+        for row, (one, other), why in zip(rows, pairs, reasons, strict=True)
+    )
+
+
+def _reasons(
+    model: PreparedModel, left: Records, right: Records, pairs: NDArray[np.int64]
+) -> list[dict[str, float]]:
+    assert model.pair_classifier is not None
+    told = model.pair_classifier.explain(
+        pairs, records=left.table, right_records=None if right is left else right.table
+    )
+    return [{name: float(added[k]) for name, added in told.items()} for k in range(len(pairs))]
+
+
+def _thinned(curve: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return at most some hundred points of a curve, its ends among them."""
+    if len(curve) <= CURVE_POINTS:
+        return curve
+    places = np.linspace(0, len(curve) - 1, CURVE_POINTS).round().astype(np.int64)
+    return np.asarray(curve[np.unique(places)])

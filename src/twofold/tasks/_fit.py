@@ -1,0 +1,402 @@
+"""`twofold fit`: from a user's files to a model that takes such rows, and what it is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twofold._core.warnings import gathered
+from twofold.datasets import Records, read_pairs, read_records
+from twofold.estimators import MetricLearner
+from twofold.evaluation import DecisionScores, pair_similarity
+from twofold.matching import PairClassifier
+from twofold.preparation import (
+    ColumnPlan,
+    DecodedImages,
+    ImagePreparation,
+    TablePreparation,
+)
+from twofold.regression import Network, take_rows
+from twofold.relations import PairRelation, Relation, TripletRelation
+from twofold.tasks._held_out import HeldOut, features_similarity, given_validation, hold_out
+from twofold.tasks._phases import Phases, Progress
+from twofold.tasks._places import check_new_model
+from twofold.tasks._prepared_model import (
+    Decision,
+    Preparation,
+    PreparedModel,
+    Source,
+)
+from twofold.tasks._statements import as_pair_relation, read_relation
+
+REFIT_SHARE = 0.05
+"""A model is fitted again on everything where more than this was held out; below it, what a second
+fit would add is not worth its time."""
+
+IMAGE_PASSES, IMAGE_EPOCHS = 300_000, (8, 30)
+"""Images that a network sees in all, and the fewest and most epochs that makes: minutes on a CPU."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitRequest:
+    """What a user asks `twofold fit` for; see the command for each."""
+
+    data: Path
+    out: Path
+    right: Path | None = None
+    labels: str | None = None
+    pairs: Path | None = None
+    valid: Path | None = None
+    triplets: Path | None = None
+    id_column: str | None = None
+    text: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    image: str | None = None
+    image_size: int | None = None
+    text_model: Path | None = None
+    n_components: int | None = None
+    metric: Literal["auto", "seen", "unseen"] = "auto"
+    max_epochs: int | None = None
+    device: str = "auto"
+    seed: int = 0
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way to decide pairs, scored on pairs that were held out.
+
+    Attributes
+    ----------
+    name : {"features as given", "embedding", "pair model"}
+        What gives the similarity.
+    scores : DecisionScores
+        At the threshold that is best for it.
+    """
+
+    name: str
+    scores: DecisionScores
+
+
+@dataclass(frozen=True, slots=True)
+class FitResult:
+    """What fitting came to.
+
+    Attributes
+    ----------
+    n_items : tuple of int
+        Rows of each table.
+    stated : dict of str to int
+        What was said, counted: "alike" and "not alike" pairs, "classes", "labels" or "triplets".
+    columns : tuple of ColumnPlan
+        What was made of each column of a table.
+    n_features, n_components : int
+        Of a row, and of its point.
+    metric : str
+        How points are compared.
+    candidates : tuple of Candidate
+        Scored on the pairs held out; empty if none could be.
+    decision : Decision
+        What decides, and from when on.
+    notes : tuple of str
+        What the user should know: dropped columns, another encoding, what could not be scored.
+    seconds : dict of str to float
+        Of each phase.
+    model : Path
+        The folder that was written.
+    """
+
+    n_items: tuple[int, ...]
+    stated: dict[str, int]
+    columns: tuple[ColumnPlan, ...]
+    n_features: int
+    n_components: int
+    metric: str
+    candidates: tuple[Candidate, ...]
+    decision: Decision
+    notes: tuple[str, ...]
+    seconds: dict[str, float]
+    model: Path
+
+
+@dataclass(slots=True)
+class _Input:
+    """Rows of one or two tables, one after the other, and their features.
+
+    `readable` says which rows those are, where images cannot be read and are left out.
+    """
+
+    left: Records
+    right: Records | None
+    source: Source
+    preparation: Preparation | None
+    features: Any
+    notes: list[str] = field(default_factory=list)
+    readable: NDArray[np.int64] | None = None
+
+    @property
+    def tables(self) -> tuple[Records, ...]:
+        return (self.left,) if self.right is None else (self.left, self.right)
+
+    def by_table(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return pairs of rows that are numbered through as pairs of rows of the two tables."""
+        offset = 0 if self.right is None else self.left.n_items
+        return np.asarray(pairs - np.array([0, offset]))
+
+
+def fit_files(request: FitRequest, progress: Progress | None = None) -> FitResult:
+    """Fit a model on files and write it to a folder.
+
+    Parameters
+    ----------
+    request : FitRequest
+        Files, columns and settings.
+    progress : callable (what, share), optional
+        Called as the work goes on.
+    """
+    phases = Phases(progress)
+    check_new_model(request.out, request.overwrite)
+    with phases.phase("reading"):
+        left = read_records(request.data, id_column=request.id_column)
+        right = None
+        if request.right is not None:
+            right = read_records(request.right, id_column=request.id_column)
+        labels = request.labels or _folder_labels(request, left)
+        relation = read_relation(
+            left, right, labels=labels, pairs=request.pairs, triplets=request.triplets
+        )
+    with phases.phase("preparing"):
+        given = _prepare(request, left, right, labels)
+        if given.readable is not None:
+            relation = relation.take(given.readable)
+    with gathered() as warned:
+        held = _hold_out(request, given, relation)
+        learner, decision, candidates, classifier = _learn(request, given, relation, held, phases)
+    given.notes += warned
+    if decision.by == "embedding" and decision.threshold is not None:
+        learner.threshold_ = decision.threshold
+    model = PreparedModel(
+        learner, given.source, given.preparation, decision, request.image, classifier
+    )
+    with phases.phase("saving"):
+        model.save(request.out)
+    return FitResult(
+        n_items=tuple(table.n_items for table in given.tables),
+        stated=_counted(relation),
+        columns=getattr(given.preparation, "columns_", ()),
+        n_features=int(np.prod(given.features.shape[1:])),
+        n_components=learner.n_components_,
+        metric=learner.metric_,
+        candidates=candidates,
+        decision=decision,
+        notes=tuple(given.notes),
+        seconds=phases.seconds,
+        model=request.out,
+    )
+
+
+def _folder_labels(request: FitRequest, left: Records) -> str | None:
+    """Return the column of classes of a folder of images, where nothing else is said."""
+    is_silent = request.pairs is None and request.triplets is None
+    if is_silent and left.path.is_dir() and left.table is not None:
+        return "label" if "label" in left.table.column_names else None
+    return None
+
+
+def _prepare(
+    request: FitRequest, left: Records, right: Records | None, labels: str | None
+) -> _Input:
+    """Return the features of all rows, and how they were made."""
+    notes = [note for table in (left, right) if table is not None for note in table.notes]
+    if left.features is not None:
+        features = _stacked([left.features] if right is None else [left.features, right.features])
+        return _Input(left, right, "features", None, features, notes)
+    if request.image is not None or left.path.is_dir():
+        return _prepare_images(request, left, right, notes)
+    kinds = dict.fromkeys(request.text, "text")
+    columns = request.columns or tuple(
+        name for name in left.table.column_names if name not in (labels, request.image)
+    )
+    preparation = TablePreparation(kinds, columns=columns, text_model=request.text_model)
+    preparation.fit(left.table, right=None if right is None else right.table)
+    tables = [left.table] if right is None else [left.table, right.table]
+    features = _stacked([preparation.transform(table) for table in tables])
+    return _Input(left, right, "table", preparation, features, notes)
+
+
+def _prepare_images(
+    request: FitRequest, left: Records, right: Records | None, notes: list[str]
+) -> _Input:
+    column = request.image or "image"
+    paths = [table.image_paths(column) for table in (left, right) if table is not None]
+    size: Any = "auto" if request.image_size is None else request.image_size
+    preparation = ImagePreparation(size=size)
+    preparation.fit([path for some in paths for path in some])
+    decoded = [preparation.decode(some) for some in paths]
+    features = _stacked([one.images for one in decoded])
+    given = _Input(left, right, "images", preparation, features, notes)
+    if any(one.unreadable for one in decoded):
+        _leave_out(given, decoded, paths)
+    return given
+
+
+def _leave_out(given: _Input, decoded: list[DecodedImages], paths: list[list[Path]]) -> None:
+    """Leave rows out whose images cannot be read, and note how many."""
+    wrong = [
+        (path[row], why)
+        for one, path in zip(decoded, paths, strict=True)
+        for row, why in one.unreadable.items()
+    ]
+    given.notes.append(
+        f"{len(wrong)} image(s) cannot be read and are left out, first {wrong[0][0]} "
+        f"({wrong[0][1]})."
+    )
+    first = given.left.n_items
+    given.left = given.left.take(decoded[0].rows)
+    given.readable = decoded[0].rows
+    if given.right is not None:
+        given.right = given.right.take(decoded[1].rows)
+        given.readable = np.concatenate([decoded[0].rows, first + decoded[1].rows])
+
+
+def _stacked(parts: list[Any]) -> Any:
+    """Return the rows of all parts, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    from scipy import sparse
+
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.csr_array(sparse.vstack(parts))
+    return np.concatenate(parts)
+
+
+def _hold_out(request: FitRequest, given: _Input, relation: Relation) -> HeldOut | None:
+    """Return pairs to score on; where none can be had, note why."""
+    if isinstance(relation, TripletRelation):
+        given.notes.append(
+            "Triplets compare and do not say what is alike, so there is no threshold: see "
+            "`twofold search`, or calibrate one on pairs."
+        )
+        return None
+    if request.valid is not None:
+        if not isinstance(relation, PairRelation):
+            raise ValueError(
+                "--valid goes with --pairs: it names further pairs of the same tables."
+            )
+        stated = read_pairs(request.valid, given.left, given.right)
+        return given_validation(relation, as_pair_relation(stated, given.left, given.right))
+    held = hold_out(relation, request.seed)
+    if held is None:
+        given.notes.append(
+            "Too little is stated to hold some of it out: there is no score and no threshold. "
+            "State more, of both kinds."
+        )
+    return held
+
+
+Learnt = tuple[MetricLearner, Decision, tuple[Candidate, ...], PairClassifier | None]
+
+
+def _learn(
+    request: FitRequest, given: _Input, relation: Relation, held: HeldOut | None, phases: Phases
+) -> Learnt:
+    """Fit on what is not held out, score, and fit again on everything."""
+    if held is None:
+        with phases.phase("learning"):
+            learner = _learner(request, given).fit(given.features, relation=relation)
+        return learner, Decision("embedding", None), (), None
+    with phases.phase("learning"):
+        part = take_rows(given.features, held.rows)
+        learner = _learner(request, given).fit(part, relation=held.known)
+    with phases.phase("scoring"):
+        scored: dict[str, NDArray[Any]] = {
+            "features as given": features_similarity(given.features, held),
+            "embedding": _embedding_similarity(learner, given.features, held),
+        }
+    classifier = None
+    if given.source == "table" and isinstance(held.whole, PairRelation):
+        with phases.phase("pair model"):
+            classifier = _fit_pair_classifier(request, given, held.whole)
+        held_out = classifier.held_out_[held.places]
+        if not np.isnan(held_out).any():  # else there were too few for folds
+            scored["pair model"] = held_out
+    with phases.phase("scoring"):
+        candidates = tuple(
+            Candidate(name, held.score(values, held.best_threshold(values), request.seed))
+            for name, values in scored.items()
+        )
+    decision = _decide(candidates)
+    if _is_worth_refitting(held):
+        with phases.phase("learning"):
+            learner = _learner(request, given).fit(given.features, relation=held.whole)
+    return learner, decision, candidates, classifier if decision.by == "pair model" else None
+
+
+def _learner(request: FitRequest, given: _Input) -> MetricLearner:
+    """Return a learner for these features, not yet fitted."""
+    embedder: Any = "auto"
+    if given.source == "images":
+        embedder = Network("conv", max_epochs=request.max_epochs or _image_epochs(given))
+    elif request.max_epochs is not None:
+        embedder = Network(max_epochs=request.max_epochs)
+    return MetricLearner(
+        "auto" if request.n_components is None else request.n_components,
+        embedder=embedder,
+        metric=request.metric,
+        device=request.device,
+        random_state=request.seed,
+    )
+
+
+def _image_epochs(given: _Input) -> int:
+    """Return fewer epochs for many images: on two cores a thousand take about a second."""
+    return int(np.clip(IMAGE_PASSES // given.features.shape[0], *IMAGE_EPOCHS))
+
+
+def _fit_pair_classifier(
+    request: FitRequest, given: _Input, relation: PairRelation
+) -> PairClassifier:
+    """Fit a pair model on all pairs; its `held_out_` is of folds that keep items apart."""
+    right = None if given.right is None else given.right.table
+    pairs = given.by_table(np.column_stack([relation.left, relation.right]))
+    classifier = PairClassifier(given.left.table, right, random_state=request.seed)
+    return classifier.fit(pairs, relation.similar > 0.5)
+
+
+def _embedding_similarity(
+    learner: MetricLearner, features: Any, held: HeldOut
+) -> NDArray[np.float32]:
+    rows, places = np.unique(held.pairs, return_inverse=True)
+    points = learner.transform(take_rows(features, rows))
+    left, right = places.reshape(-1, 2).T
+    return pair_similarity(points, left, right, learner.metric_)
+
+
+def _decide(candidates: tuple[Candidate, ...]) -> Decision:
+    """Take the pair model where it ranks held-out pairs better than the embedding."""
+    by_name = {candidate.name: candidate.scores for candidate in candidates}
+    embedding, pair_model = by_name["embedding"], by_name.get("pair model")
+    if pair_model is not None and pair_model.average_precision > embedding.average_precision:
+        return Decision("pair model", pair_model.threshold)
+    return Decision("embedding", embedding.threshold)
+
+
+def _is_worth_refitting(held: HeldOut) -> bool:
+    if isinstance(held.whole, PairRelation):
+        return len(held.pairs) > REFIT_SHARE * held.whole.n_pairs
+    return len(held.rows) < (1 - REFIT_SHARE) * held.whole.n_items
+
+
+def _counted(relation: Relation) -> dict[str, int]:
+    """Return what was stated, in numbers."""
+    if isinstance(relation, TripletRelation):
+        return {"triplets": len(relation.anchor)}
+    if isinstance(relation, PairRelation):
+        n_alike = int(np.count_nonzero(relation.similar > 0.5))
+        return {"alike": n_alike, "not alike": relation.n_pairs - n_alike}
+    kind = "classes" if relation.is_partition else "labels"
+    return {kind: relation.n_labels, "items with one": int(np.count_nonzero(relation.known))}

@@ -1,0 +1,102 @@
+"""Pairs and triplets of a user's own records: by id or number, in one table or between two."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from twofold.datasets import read_pairs, read_records, read_triplets
+
+
+def written(folder, text, name="pairs.csv"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def left(tmp_path):
+    return read_records(written(tmp_path, "id,title\na,red\nb,green\nc,blue\n", "left.csv"))
+
+
+@pytest.fixture
+def right(tmp_path):
+    return read_records(written(tmp_path, "id,title\n7,red\n9,green\n", "right.csv"))
+
+
+def test_ids_name_rows_of_two_tables(tmp_path, left, right):
+    pairs = read_pairs(written(tmp_path, "left,right,similar\nc,7,1\na,9,0\n"), left, right)
+    assert (pairs.left.tolist(), pairs.right.tolist(), pairs.n_pairs) == ([2, 0], [0, 1], 2)
+    assert pairs.similar.tolist() == [1, 0]
+    assert pairs.notes == ()
+
+
+@pytest.mark.parametrize("heading", ["ltable_id,rtable_id,label", "id1,id2,match"])
+def test_the_names_of_others_are_understood(tmp_path, left, right, heading):
+    assert read_pairs(written(tmp_path, f"{heading}\nb,9,1\n"), left, right).left.tolist() == [1]
+
+
+def test_a_row_may_be_paired_with_the_same_row_of_the_other_table(tmp_path, left, right):
+    assert read_pairs(written(tmp_path, "left,right,similar\na,7,1\n"), left, right).n_pairs == 1
+
+
+def test_row_numbers_name_rows_where_no_id_is_known_and_that_is_noted(tmp_path, left):
+    pairs = read_pairs(written(tmp_path, "left,right,similar\n0,2,1\n"), left)
+    assert (pairs.left.tolist(), pairs.right.tolist()) == ([0], [2])
+    assert "holds row numbers of" in pairs.notes[0]
+
+
+def test_ids_are_preferred_to_row_numbers(tmp_path):
+    records = read_records(written(tmp_path, "id,x\n2,5\n1,6\n0,7\n", "x.csv"))
+    pairs = read_pairs(written(tmp_path, "left,right,similar\n0,2,1\n"), records)
+    assert (pairs.left.tolist(), pairs.right.tolist(), pairs.notes) == ([2], [0], ())
+
+
+@pytest.mark.parametrize(
+    ("value", "grade"),
+    [("1", 1), ("0", 0), ("true", 1), ("FALSE", 0), ("Yes", 1), ("no", 0), (" 0.25", 0.25)],
+)
+def test_alike_is_written_in_many_ways(tmp_path, left, value, grade):
+    text = f"left,right,similar,weight\na,b,{value},2\na,c,0.5,1\n"
+    pairs = read_pairs(written(tmp_path, text), left)
+    np.testing.assert_allclose(pairs.similar, [grade, 0.5])
+    assert pairs.weight.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("left,right,similar\na,b,maybe\n", r"'similar' .* first not so at line 2 \('maybe'\)"),
+        ("left,right,similar\na,b,1\na,c,2\n", r"'similar' .* first at line 3 \(2\)"),
+        ("left,right,similar\na,b,\n", r"'similar' .* missing or not finite, first at line 2"),
+        ("left,right,similar\nx,b,1\ny,a,1\na,b,0\n", r"2 id\(s\) .*left\.csv, first 'x' at line"),
+        ("left,right,similar\n0,7,1\n", r"1 id\(s\) in the column 'right' .* first '7' at line 2"),
+        ("left,right,similar\na,a,1\n", r"1 pair\(s\) .* join an item to itself, first at line 2"),
+        ("left,rihgt,similar\na,b,1\n", r"no column 'right': .* Did you mean 'rihgt'\?"),
+    ],
+)  # fmt: skip
+def test_a_wrong_pair_is_refused_with_file_line_and_column(tmp_path, left, text, message):
+    path = written(tmp_path, text)
+    with pytest.raises(ValueError, match=message) as caught:
+        read_pairs(path, left)
+    assert str(path) in str(caught.value)
+
+
+def test_triplets_name_rows(tmp_path, left):
+    path = written(tmp_path, "anchor,positive,negative\na,b,c\nc,b,a\n")
+    triplets = read_triplets(path, left)
+    assert triplets.anchor.tolist() == [0, 2]
+    assert (triplets.positive.tolist(), triplets.negative.tolist()) == ([1, 1], [2, 0])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("anchor,positive,negative\na,b,a\n", r"1 triplet\(s\) .* twice, first at line 2"),
+        ("anchor,positive,negative\na,b,z\n", r"'negative' .* first 'z' at line 2"),
+        ("anchor,positiv,negative\na,b,c\n", r"Did you mean 'positiv'\?"),
+    ],
+)
+def test_a_wrong_triplet_is_refused_with_the_place(tmp_path, left, text, message):
+    with pytest.raises(ValueError, match=message):
+        read_triplets(written(tmp_path, text), left)

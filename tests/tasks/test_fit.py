@@ -1,0 +1,157 @@
+"""From files to a model: what is learnt, what is held out, and what a user is told."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from twofold import load
+from twofold.datasets import read_records
+from twofold.relations import LabelRelation, PairRelation
+from twofold.tasks import FitRequest, PreparedModel, fit_files
+from twofold.tasks._held_out import hold_out
+
+
+def test_what_was_stated_is_counted(matched):
+    assert matched.n_items == (60, 60)
+    assert set(matched.stated) == {"alike", "not alike"}
+    assert sum(matched.stated.values()) == 180
+    assert {column.name: column.kind for column in matched.columns}["title"] == "text"
+
+
+def test_every_candidate_is_scored_on_the_pairs_held_out(matched):
+    assert [one.name for one in matched.candidates] == [
+        "features as given",
+        "embedding",
+        "pair model",
+    ]
+    sizes = {(one.scores.n_similar, one.scores.n_dissimilar) for one in matched.candidates}
+    assert len(sizes) == 1
+    by_name = {one.name: one.scores for one in matched.candidates}
+    best = max(("embedding", "pair model"), key=lambda name: by_name[name].average_precision)
+    assert matched.decision.by == best
+    assert matched.decision.threshold == by_name[best].threshold
+    assert by_name[best].auroc > 0.9
+
+
+def test_the_folder_is_a_learner_and_takes_rows_as_they_stand(products, matched):
+    learner, model = load(products / "model"), PreparedModel.open(products / "model")
+    records = read_records(products / "left.csv")
+    points = model.embed(records)
+    assert points.shape == (60, matched.n_components)
+    np.testing.assert_allclose(learner.transform(model.features(records)), points, atol=1e-5)
+    assert model.decision == matched.decision
+
+
+def test_classes_are_learnt_from_a_column_which_is_no_feature(classified):
+    assert classified.stated == {"classes": 3, "items with one": 100}
+    assert "species" not in {column.name for column in classified.columns}
+    assert classified.decision.by == "embedding"
+    assert classified.candidates[1].scores.auroc > 0.9
+
+
+def test_several_labels_stand_between_semicolons(flowers, tmp_path):
+    text = (flowers / "train.csv").read_text().replace("setosa", "wild; small")
+    (tmp_path / "several.csv").write_text(text.replace("virginica", "wild;large"))
+    result = fit_files(
+        FitRequest(
+            data=tmp_path / "several.csv", labels="species", out=tmp_path / "model", max_epochs=2
+        )
+    )
+    assert result.stated == {"labels": 4, "items with one": 100}
+
+
+def test_arrays_are_taken_as_they_are(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "x.npy", rng.normal(size=(40, 3)))
+    lines = [f"{i},{j},{int((i < 20) == (j < 20))}" for i, j in rng.permutation(40).reshape(-1, 2)]
+    (tmp_path / "pairs.csv").write_text("\n".join(["left,right,similar", *lines]) + "\n")
+    result = fit_files(
+        FitRequest(data=tmp_path / "x.npy", pairs=tmp_path / "pairs.csv", out=tmp_path / "model")
+    )
+    assert result.columns == ()
+    assert result.n_features == 3
+
+
+def test_triplets_have_no_threshold_and_that_is_said(flowers, tmp_path):
+    ids = [line.split(",")[0] for line in (flowers / "train.csv").read_text().splitlines()[1:]]
+    rows = [f"{ids[k]},{ids[k + 1]},{ids[k + 2]}" for k in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["anchor,positive,negative", *rows]) + "\n")
+    result = fit_files(
+        FitRequest(
+            data=flowers / "train.csv",
+            columns=("petal length", "petal width"),
+            triplets=tmp_path / "t.csv",
+            out=tmp_path / "model",
+        )
+    )
+    assert result.decision.threshold is None
+    assert any("no threshold" in note for note in result.notes)
+
+
+def test_validation_pairs_of_the_users_own_are_scored_on(products, tmp_path):
+    result = fit_files(
+        FitRequest(
+            data=products / "left.csv",
+            right=products / "right.csv",
+            pairs=products / "pairs.csv",
+            valid=products / "test.csv",
+            out=tmp_path / "model",
+        )
+    )
+    scores = result.candidates[0].scores
+    assert scores.n_similar + scores.n_dissimilar == 60
+
+
+REQUEST = FitRequest(data=Path("left.csv"), out=Path("new"), pairs=Path("pairs.csv"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"labels": "maker"}, "in one way: --labels COLUMN, --pairs FILE or --triplets FILE; 2"),
+        ({"pairs": None}, "in one way: .* 0 were given"),
+        ({"pairs": None, "labels": "makers"}, "no column 'makers'.*maker"),
+        ({"pairs": None, "labels": "maker", "right": "right.csv"}, "--labels is for one table"),
+        ({"data": "nowhere.csv"}, "nowhere.csv does not exist"),
+        ({"out": "model"}, "is there already: name another folder, or add --overwrite"),
+        ({"out": "left.csv"}, "is a file: name a folder"),
+        ({"columns": ("titel",), "right": "right.csv"}, "titel.*title"),
+    ],
+)
+def test_a_users_mistake_is_one_sentence(products, matched, changes, sentence):
+    places = {"data", "out", "right", "pairs"}
+    request = replace(REQUEST, **changes)
+    named = {
+        name: products / value for name in places if (value := getattr(request, name)) is not None
+    }
+    with pytest.raises((ValueError, OSError), match=sentence) as caught:
+        fit_files(replace(request, **named))
+    assert "\n" not in str(caught.value)
+
+
+def test_no_left_item_of_pairs_held_out_is_learnt_from():
+    rng = np.random.default_rng(0)
+    left, right = np.divmod(rng.permutation(900)[:200], 30)
+    relation = PairRelation(left, 30 + right, rng.integers(2, size=200), 60)
+    held = hold_out(relation, 0)
+    assert not set(held.pairs[:, 0]) & set(held.known.left)
+    assert len(held.pairs) + held.known.n_pairs == 200
+    assert 30 < len(held.pairs) < 50
+    np.testing.assert_array_equal(relation.left[held.places], held.pairs[:, 0])
+    np.testing.assert_array_equal(relation.similar[held.places] > 0.5, held.similar)
+
+
+def test_items_with_labels_are_held_out_with_all_their_pairs():
+    held = hold_out(LabelRelation(np.arange(100) % 4), 0)
+    assert len(held.rows) == 80
+    assert held.known.n_items == 80
+    assert len(held.pairs) == 20 * 19 // 2
+    assert not set(held.pairs.ravel()) & set(held.rows)
+    np.testing.assert_array_equal(held.similar, np.ptp(held.pairs % 4, axis=1) == 0)
+
+
+def test_what_is_too_little_to_hold_out_is_not():
+    assert hold_out(LabelRelation([0, 0, 1, 1]), 0) is None
+    assert hold_out(PairRelation([0, 1], [1, 2], [1, 0], 3), 0) is None
