@@ -137,8 +137,9 @@ def test_a_wrong_file_is_one_line_and_exit_code_2(
 def test_a_key_without_features_is_refused(
     pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert _run(monkeypatch, "inspect", str(pairs), "--key", "sku") == 2
-    assert "--key sku names a column of --features" in capsys.readouterr().err
+    for option in ("--key", "--right"):
+        assert _run(monkeypatch, "inspect", str(pairs), option, "sku") == 2
+        assert f"{option} sku names a part of the items: give --features" in capsys.readouterr().err
 
 
 def test_a_page_that_cannot_be_written_is_said_before_any_work(
@@ -161,3 +162,32 @@ def test_too_few_pairs_are_counted_and_said_not_to_be_gauged(
     printed = capsys.readouterr().out
     assert "These pairs cannot be gauged." in printed
     assert "0 ~ 1 ~ 2" in printed
+
+
+def test_records_are_shown_side_by_side_with_what_they_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("twofold.experiments._inspect.N_ROUNDS", 2)
+    things = ("chair", "table", "lamp", "shelf", "sofa", "bed", "desk", "stool")
+    rows = [
+        [
+            f"{side}{k},{' '.join(words[:: 1 if side == 'a' else -1])}"
+            for k, words in enumerate(named)
+        ]
+        for side in "ab"
+        for named in [[("[red]", t) for t in things] + [("blue", t) for t in things]]
+    ]
+    for name, lines in zip(("left", "right"), rows, strict=True):
+        text = "\n".join(["id,title", *lines]) + "\n"
+        (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
+    stated = [f"a{k},b{(k + j) % 16},{int(j == 0)}" for k in range(16) for j in (0, 3, 5)]
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("\n".join(["left,right,similar", "a1,b1,0", *stated[4:]]), encoding="utf-8")
+    options = ["--features", str(tmp_path / "left.csv"), "--right", str(tmp_path / "right.csv")]
+    assert _run(monkeypatch, "inspect", str(pairs), *options, "--suspicious", "1") == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("Features and pairs agree")
+    assert "They disagree on" in printed
+    assert "The columns are taken for: title (text)." in printed
+    assert re.search(r"│ not alike │ +0\.\d+ │ +│ a1 +│ b1 +│", printed)
+    assert re.search(r"│ title │ \[red\] table +│ table \[red\] +│", printed)

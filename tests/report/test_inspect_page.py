@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from twofold._core.warnings import RelationWarning
-from twofold.experiments import Inspection, Suggested, inspect_pairs
+from twofold.experiments import Expectation, Inspection, Suggested, Together, inspect_pairs
 from twofold.relations import LabelRelation, PairRelation
 from twofold.report import inspect_page, shown_chain
 from twofold.targets import GaugePoint
@@ -87,3 +87,37 @@ def test_what_is_still_missing_is_drawn_dotted_and_said(found: Inspection) -> No
     page = inspect_page(few, "few.csv")
     assert "Dotted: as it would go on." in page
     assert ">4,000<" in page  # on the figure's scale
+
+
+def test_with_features_the_page_leads_with_both_and_shows_fields_side_by_side(
+    found: Inspection,
+) -> None:
+    one = found.suspects[0]
+    fields = {
+        item: {"title": f"<b>{name}</b>", "colour": "red", "text": "word " * 200, "none": ""}
+        for item, name in ((one.left, "chair"), (one.right, "stool"))
+    }
+    page = inspect_page(
+        replace(
+            found,
+            together=Together(0.95, 100, 900, 7, 3),
+            expectation=Expectation("ridge map", 0.93, None, 0.91),
+            suspects=(one,),
+            fields=fields,
+            notes=("The columns are taken for: <title> (text).",),
+        ),
+        "pairs.csv",
+    )
+    assert "<h1>Features and pairs agree</h1>" in page
+    assert page.index("They disagree on 7 of 100") < page.index("The most suspicious pairs</h2>")
+    assert page.index("The most suspicious pairs</h2>") < page.index("How many pairs it takes")
+    for figure in ("0.950", "0.910", "10"):
+        assert f"<b>{figure}</b>" in page
+    assert (
+        '<th scope="row">title</th><td>&lt;b&gt;chair&lt;/b&gt;</td>'
+        "<td>&lt;b&gt;stool&lt;/b&gt;</td>"
+    ) in page
+    assert '<td class="same">red</td><td class="same">red</td>' in page
+    assert "word…</td>" in page
+    assert '<th scope="row">none</th>' not in page
+    assert "&lt;title&gt; (text)" in page

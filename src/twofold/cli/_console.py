@@ -35,13 +35,16 @@ def show_json(content: Any) -> None:
 
 def table(
     headings: Sequence[str],
-    rows: Iterable[Sequence[str]],
+    rows: Iterable[Sequence[str] | None],
     *,
     title: str | None = None,
     text: Collection[str] = (),
     has_header: bool = True,
 ) -> Table:
-    """Return a table: columns of figures to the right, those named in `text` to the left."""
+    """Return a table: columns of figures to the right, those named in `text` to the left.
+
+    A row that is None is a line.
+    """
     from rich.table import Table
     from rich.text import Text
 
@@ -53,7 +56,10 @@ def table(
     for heading in headings:
         drawn.add_column(Text(heading), justify="left" if heading in text else "right")
     for row in rows:
-        drawn.add_row(*map(Text, row))  # an id such as "[b]" is no markup
+        if row is None:
+            drawn.add_section()
+        else:
+            drawn.add_row(*map(Text, row))  # an id such as "[b]" is no markup
     return drawn
 
 

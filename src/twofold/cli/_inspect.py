@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,10 +13,10 @@ from twofold.cli._console import show, show_json, step_bars, table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from twofold.experiments import Inspection
-    from twofold.relations import PairRelation
+    from twofold.experiments import Inspection, Suggested, Suspect
 
-SHOWN_CHAINS = 5
+SHOWN_CHAINS, SHOWN_FIELDS, SHOWN_LETTERS = 5, 6, 120
+"""Chains, fields of an item and letters of a field that a terminal shows; a page shows more."""
 
 
 def inspect(
@@ -29,8 +29,13 @@ def inspect(
     features: Annotated[
         Path | None,
         typer.Option(
-            help="NumPy, CSV or Parquet with a row an item, to find suspicious pairs by too."
+            help="A row an item, to find suspicious pairs by too: CSV, Parquet or NumPy. Text, "
+            "categories and dates are told apart by themselves."
         ),
+    ] = None,
+    right: Annotated[
+        Path | None,
+        typer.Option(help="A second table, with the same columns, that `right` names rows of."),
     ] = None,
     key: Annotated[
         str | None, typer.Option(help="The column of the features that names the rows.")
@@ -47,9 +52,12 @@ def inspect(
     out: Annotated[Path | None, typer.Option(help="Where a page is written.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
 ) -> None:
-    """Say whether pairs are enough, consistent and connected, and which are suspicious."""
+    """Say whether pairs are enough, consistent and connected, and which are suspicious.
+
+    Example: twofold inspect decisions.csv --features products.csv --out page.html
+    """
     from twofold._core.files import check_place, write_text
-    from twofold.experiments import inspect_pairs
+    from twofold.experiments import inspect_pairs, read_inspected
     from twofold.report import inspect_page
 
     if out is not None:
@@ -59,12 +67,18 @@ def inspect(
             f"--suggest {suggest} needs --features: what to ask next is found by embeddings of "
             "them."
         )
-    relation, rows, keys = _read(pairs, features, key)
+    for option, given in (("--key", key), ("--right", right)):
+        if features is None and given is not None:
+            raise ValueError(f"{option} {given} names a part of the items: give --features too.")
+    files = read_inspected(pairs, features, right, key=key)
     with step_bars() as show_share:
         inspection = inspect_pairs(
-            relation,
-            rows,
-            keys=keys,
+            files.relation,
+            files.features,
+            keys=files.keys,
+            fields=files.fields,
+            notes=files.notes,
+            n_left=files.n_left,
             n_suspicious=suspicious,
             n_suggested=suggest,
             random_state=seed,
@@ -80,31 +94,12 @@ def inspect(
             show(f"Open {page} in a browser.")
 
 
-def _read(pairs: Path, features: Path | None, key: str | None) -> tuple[PairRelation, Any, Any]:
-    """Return the relation, the features if there are any, and what the items are called."""
-    from twofold._core.warnings import RelationWarning
-    from twofold.datasets import load_pairs, load_table
-    from twofold.relations import PairRelation
-
-    if features is None and key is not None:
-        raise ValueError(f"--key {key} names a column of --features: give these too.")
-    items = None if features is None else load_table(features, key)
-    stated = load_pairs(pairs, None if items is None else items.keys)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RelationWarning)  # all of it is told below
-        relation = PairRelation(
-            stated.left, stated.right, stated.similar, stated.n_items, stated.weight
-        )
-    return relation, None if items is None else items.features, stated.keys
-
-
 def _show(inspection: Inspection) -> None:
     from rich.text import Text
 
-    show(_counts(inspection), "", Text(f"{inspection.headline}.", style="bold"))
-    show(*map(Text, inspection.reading), "")
-    if inspection.gauge is not None:
-        show(_curve(inspection))
+    show(Text(f"{inspection.headline}.", style="bold"))
+    show(*map(Text, (*inspection.reading, *inspection.notes)), "")
+    show(_counts(inspection), *([] if inspection.gauge is None else [_curve(inspection)]))
     if inspection.suspects:
         show(_suspects(inspection))
     if inspection.suggestions:
@@ -135,38 +130,59 @@ def _curve(inspection: Inspection) -> Table:
 
 
 def _suspects(inspection: Inspection) -> Table:
-    stated = {0.0: "not alike", 1.0: "alike"}
+    from twofold.report import stated
+
+    title = "The most suspicious pairs, rows from 0"
+    said = {
+        one: (f"{one.row:,}", stated(one), f"{one.suspicion:.3f}") for one in inspection.suspects
+    }
+    if inspection.fields:
+        return table(
+            ("row", "stated", "suspicion", "", "left", "right"),
+            [row for one in said for row in _side_by_side(inspection, one, said[one])],
+            title=title,
+            text=("stated", "", "left", "right"),
+        )
     return table(
         ("row", "left", "right", "stated", "suspicion"),
-        [
-            (
-                f"{one.row:,}",
-                str(inspection.key(one.left)),
-                str(inspection.key(one.right)),
-                stated.get(one.similar, f"{one.similar:.2g}"),
-                f"{one.suspicion:.3f}",
-            )
-            for one in inspection.suspects
-        ],
-        title="The most suspicious pairs, rows from 0",
+        [(row, *_keys(inspection, one), *rest) for one, (row, *rest) in said.items()],
+        title=title,
         text=("left", "right", "stated"),
     )
 
 
 def _suggestions(inspection: Inspection) -> Table:
+    title, suggested = "What to ask next", inspection.suggestions or ()
+    said = {one: (f"{one.probability:.2f}",) for one in suggested}
+    if inspection.fields:
+        return table(
+            ("probably alike", "", "left", "right"),
+            [row for one in said for row in _side_by_side(inspection, one, said[one])],
+            title=title,
+            text=("", "left", "right"),
+        )
     return table(
         ("left", "right", "probably alike"),
-        [
-            (
-                str(inspection.key(one.left)),
-                str(inspection.key(one.right)),
-                f"{one.probability:.2f}",
-            )
-            for one in inspection.suggestions or ()
-        ],
-        title="What to ask next",
+        [(*_keys(inspection, one), *said[one]) for one in suggested],
+        title=title,
         text=("left", "right"),
     )
+
+
+def _keys(inspection: Inspection, one: Suspect | Suggested) -> tuple[str, str]:
+    return str(inspection.key(one.left)), str(inspection.key(one.right))
+
+
+def _side_by_side(
+    inspection: Inspection, one: Suspect | Suggested, said: tuple[str, ...]
+) -> Iterator[tuple[str, ...] | None]:
+    """Yield the rows of a pair: what is said of it, and its items' fields beside each other."""
+    from twofold.report import side_by_side_fields
+
+    yield None
+    yield (*said, "", *_keys(inspection, one))
+    for pair in side_by_side_fields(inspection, one, SHOWN_LETTERS)[:SHOWN_FIELDS]:
+        yield (*[""] * len(said), pair.name, pair.left, pair.right)
 
 
 def _chains(inspection: Inspection) -> Table:

@@ -4,8 +4,9 @@ from twofold.experiments._compare import compare
 from twofold.experiments._demo import DEMO_METHODS, Demo, DemoMethod, DemoRun, run_demo
 from twofold.experiments._gallery import Gallery, Shown, choose_shown, read_gallery
 from twofold.experiments._inspect import inspect_pairs
+from twofold.experiments._inspected_files import InspectedFiles, read_inspected
 from twofold.experiments._inspection import Inspection, Suggested, Suspect
-from twofold.experiments._inspection_reading import Expectation
+from twofold.experiments._inspection_reading import Expectation, Together
 from twofold.experiments._kind_scores import KindScores, UnseenScores, best_score
 from twofold.experiments._machine import describe_commit, describe_machine
 from twofold.experiments._methods import DEFAULT_METHODS, METHODS, Method, choose_methods
@@ -43,6 +44,7 @@ __all__ = [
     "DemoRun",
     "Expectation",
     "Gallery",
+    "InspectedFiles",
     "Inspection",
     "KindScores",
     "Method",
@@ -54,6 +56,7 @@ __all__ = [
     "Shown",
     "Suggested",
     "Suspect",
+    "Together",
     "UnseenMethod",
     "UnseenProtocol",
     "UnseenScores",
@@ -68,6 +71,7 @@ __all__ = [
     "open_set",
     "open_unseen",
     "read_gallery",
+    "read_inspected",
     "read_record",
     "read_records",
     "reproduce",

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from twofold._core.checks import check_callable, check_count
 from twofold._core.keys import check_keys
+from twofold._core.random import as_generator
 from twofold._core.warnings import RelationWarning, unsaid
 from twofold.estimators import MetricLearner
 from twofold.evaluation import pair_auroc, pair_similarity
 from twofold.experiments._inspection import Inspection, Suggested, Suspect
-from twofold.experiments._inspection_reading import Expectation
+from twofold.experiments._inspection_reading import Expectation, Together
 from twofold.regression import n_rows
 from twofold.relations import (
     PairRelation,
@@ -30,6 +32,8 @@ from twofold.targets import Gauge, Targets, gauge_targets, rank_suspicious, susp
 Progress = Callable[[str, float], Any]
 """Called with what is being done and the share of it that is."""
 N_FOLDS = 5
+MOST_ASKED, N_NEAREST = 2000, 20
+"""Of two tables: left rows that may be asked about, and right rows for each of them."""
 N_ROUNDS = 30
 """Of feedback, whatever the pairs decide: ridge maps take seconds, and no network is trained."""
 
@@ -39,6 +43,9 @@ def inspect_pairs(
     features: Any = None,
     *,
     keys: ArrayLike | None = None,
+    fields: Callable[[int], Mapping[str, str]] | None = None,
+    notes: Sequence[str] = (),
+    n_left: int | None = None,
     n_suspicious: int = 20,
     n_suggested: int = 0,
     random_state: int = 0,
@@ -55,6 +62,13 @@ def inspect_pairs(
         without, by targets.
     keys : array_like, shape (n_items,), optional
         What the items are called; by default their numbers.
+    fields : callable (item) -> mapping of str to str, optional
+        What an item says of itself, shown beside its name: see `Records.fields`.
+    notes : sequence of str
+        What is to be said of the files.
+    n_left : int, optional
+        Of two tables, the rows of the left one, which come first: what to ask next are pairs
+        between the two.
     n_suspicious : int
         Most suspects listed.
     n_suggested : int
@@ -81,13 +95,12 @@ def inspect_pairs(
     diagnosis = diagnose(relation)
     told("counting", 1.0)
     gauge, why_not = _gauge(relation, random_state, lambda share: told("gauging", share))
-    similarity, features_auroc = None if gauge is None else gauge.similarity, None
+    similarity, together = None if gauge is None else gauge.similarity, None
     if gauge is not None and features is not None:
         similarity = embedding_similarity(
             relation, features, random_state, lambda share: told("learning", share)
         )
-        sure = relation.similar != 0.5
-        features_auroc = pair_auroc(relation.similar[sure] > 0.5, similarity[sure])
+        together = _together(relation, similarity)
     learner = None
     if features is not None and (gauge is not None or n_suggested):
         told("fitting", 0.0)
@@ -96,18 +109,22 @@ def inspect_pairs(
     suggestions = None
     if learner is not None and n_suggested:
         told("asking", 0.0)
-        suggestions = _suggestions(learner, n_suggested, random_state)
+        candidates = None if n_left is None else _between(features, n_left, random_state)
+        suggestions = _suggestions(learner, n_suggested, candidates, random_state)
         told("asking", 1.0)
+    suspects = () if similarity is None else _suspects(relation, similarity, n_suspicious)
     return Inspection(
         keys=np.arange(relation.n_items) if names is None else names,
         diagnosis=diagnosis,
         gauge=gauge,
         why_no_gauge=why_not,
         scored_by=None if gauge is None else "targets" if features is None else "features",
-        features_auroc=features_auroc,
+        together=together,
         expectation=None if learner is None else _expectation(learner),
-        suspects=() if similarity is None else _suspects(relation, similarity, n_suspicious),
+        suspects=suspects,
         suggestions=suggestions,
+        fields=_fields(fields, (*suspects, *(suggestions or ()))),
+        notes=tuple(notes),
         seed=random_state,
         seconds=time.perf_counter() - began,
     )
@@ -174,13 +191,25 @@ def _expectation(learner: MetricLearner) -> Expectation | None:
 
 
 def _suggestions(
-    learner: MetricLearner, n_suggested: int, random_state: int
+    learner: MetricLearner,
+    n_suggested: int,
+    candidates: NDArray[np.int64] | None,
+    random_state: int,
 ) -> tuple[Suggested, ...]:
     with unsaid(RelationWarning):
         # That fewer are left than were asked for is seen.
-        pairs = learner.suggest_pairs(n_suggested, random_state=random_state)
+        pairs = learner.suggest_pairs(n_suggested, candidates=candidates, random_state=random_state)
     columns = (pairs.left.tolist(), pairs.right.tolist(), pairs.probability.tolist())
     return tuple(Suggested(*row) for row in zip(*columns, strict=True))
+
+
+def _between(features: Any, n_left: int, random_state: int) -> NDArray[np.int64]:
+    """Return pairs of two tables that may be alike: some left rows, the right rows nearest each."""
+    rows = as_generator(random_state).permutation(n_left)[:MOST_ASKED]
+    n_nearest = min(N_NEAREST, n_rows(features) - n_left)
+    search = NearestNeighbors(n_neighbors=n_nearest, metric="cosine", algorithm="brute")
+    nearest = search.fit(features[n_left:]).kneighbors(features[rows], return_distance=False)
+    return np.column_stack([np.repeat(rows, n_nearest), n_left + nearest.ravel()])
 
 
 def _check_rows(relation: PairRelation, features: Any) -> None:
@@ -199,6 +228,29 @@ def _gauge(
         return gauge_targets(relation, n_folds=N_FOLDS, random_state=seed, progress=progress), ""
     except TooFewPairsError as reason:
         return None, str(reason)
+
+
+def _together(relation: PairRelation, similarity: NDArray[np.float32]) -> Together:
+    """Compare statements with what features and the other statements say of them."""
+    sure, alike = relation.similar != 0.5, relation.similar > 0.5
+    opposed = (suspicion(relation, similarity) > 0.5) & sure
+    return Together(
+        auroc=pair_auroc(alike[sure], similarity[sure]),
+        n_similar=int((alike & sure).sum()),
+        n_dissimilar=int((~alike & sure).sum()),
+        n_similar_opposed=int((alike & opposed).sum()),
+        n_dissimilar_opposed=int((~alike & opposed).sum()),
+    )
+
+
+def _fields(
+    fields: Callable[[int], Mapping[str, str]] | None, shown: Sequence[Suspect | Suggested]
+) -> dict[int, dict[str, str]]:
+    """Return the fields of the items that are shown."""
+    if fields is None:
+        return {}
+    items = sorted({item for one in shown for item in (one.left, one.right)})
+    return {item: dict(fields(item)) for item in items}
 
 
 def _suspects(

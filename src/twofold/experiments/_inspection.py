@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -10,11 +11,13 @@ from numpy.typing import NDArray
 
 from twofold.experiments._inspection_reading import (
     Expectation,
+    Together,
     read_diagnosis,
     read_expectation,
     read_gauge,
     read_suggestions,
     read_suspects,
+    read_together,
 )
 from twofold.relations import Contradiction, Diagnosis
 from twofold.targets import Gauge
@@ -71,14 +74,18 @@ class Inspection:
         Then the reason.
     scored_by : {"targets", "features"} or None
         What statements were scored by: targets, or embeddings of features, made from the others.
-    features_auroc : float or None
-        Of held-out statements by those embeddings, where features are given.
+    together : Together or None
+        Held-out statements beside those embeddings, where features are given.
     expectation : Expectation or None
         Of a learner fitted to all pairs, where features are given and pairs are enough to validate.
     suspects : tuple of Suspect
         The most suspicious first.
     suggestions : tuple of Suggested or None
         What to ask next, the likely alike first; None if nobody wanted to know.
+    fields : mapping of int to mapping of str to str
+        What the items that are shown say of themselves; empty where nothing is known but numbers.
+    notes : tuple of str
+        What is to be said of the files.
     seed : int
         Of everything random.
     seconds : float
@@ -90,28 +97,42 @@ class Inspection:
     gauge: Gauge | None
     why_no_gauge: str
     scored_by: ScoredBy | None
-    features_auroc: float | None
+    together: Together | None
     expectation: Expectation | None
     suspects: tuple[Suspect, ...]
     suggestions: tuple[Suggested, ...] | None
     seed: int
     seconds: float
+    fields: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def headline(self) -> str:
-        """Whether the pairs decide the relation."""
-        return read_gauge(self.gauge, self.why_no_gauge, self.diagnosis.n_pairs)[0]
+        """What pairs and features say together; without features, whether pairs decide alone."""
+        return self._lead[0]
 
     @property
     def reading(self) -> tuple[str, ...]:
         """Sentences below the headline: what it rests on, and what else should be known."""
         return (
-            read_gauge(self.gauge, self.why_no_gauge, self.diagnosis.n_pairs)[1],
+            *self._lead[1:],
             *read_diagnosis(self.diagnosis),
-            *read_suspects(self.gauge, self.features_auroc),
+            *read_suspects(self.gauge, self.together),
             *read_expectation(self.expectation),
             *read_suggestions(self.suggestions),
         )
+
+    @property
+    def _lead(self) -> tuple[str, ...]:
+        alone = read_gauge(self.gauge, self.why_no_gauge, self.diagnosis.n_pairs)
+        if self.together is None or self.gauge is None:
+            return alone
+        return (*read_together(self.together, self.gauge, self.expectation), alone[1])
+
+    @property
+    def features_auroc(self) -> float | None:
+        """Of held-out statements by embeddings of the features; None without features."""
+        return None if self.together is None else self.together.auroc
 
     def key(self, item: int) -> int | str:
         """What an item is called."""
@@ -131,18 +152,22 @@ class Inspection:
             "gauge": None if self.gauge is None else _gauge(self.gauge),
             "scored_by": self.scored_by,
             "features_auroc": self.features_auroc,
+            "together": None if self.together is None else asdict(self.together),
             "expectation": None if self.expectation is None else asdict(self.expectation),
-            "suspicious": [
-                asdict(one) | {"left": self.key(one.left), "right": self.key(one.right)}
-                for one in self.suspects
-            ],
-            "suggested": [
-                asdict(one) | {"left": self.key(one.left), "right": self.key(one.right)}
-                for one in self.suggestions or ()
-            ],
+            "suspicious": [self._pair(one) for one in self.suspects],
+            "suggested": [self._pair(one) for one in self.suggestions or ()],
+            "notes": list(self.notes),
             "seed": self.seed,
             "seconds": self.seconds,
         }
+
+    def _pair(self, one: Suspect | Suggested) -> dict[str, Any]:
+        """Return a pair by its items' keys and, where they have any, with their fields."""
+        content = asdict(one) | {"left": self.key(one.left), "right": self.key(one.right)}
+        if one.left in self.fields:
+            content["left_fields"] = dict(self.fields[one.left])
+            content["right_fields"] = dict(self.fields[one.right])
+        return content
 
     def _contradiction(self, one: Contradiction) -> dict[str, Any]:
         return {

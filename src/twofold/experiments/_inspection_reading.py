@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sized
 from dataclasses import dataclass
 
 from twofold.relations import Diagnosis
-from twofold.targets import Gauge
+from twofold.targets import DECIDING_AUROC, Gauge
 
 MOST = 0.5
+SAYS_SOMETHING = 0.65
+"""AUROC from which features are said to agree in part; words only, nothing is decided by it."""
 NO_ERROR = (
     "If being alike is transitive, as for classes, each of them or a pair of its chain is wrong; "
     "if items may be alike for different reasons, as with several labels an item, it is no error."
@@ -35,6 +37,61 @@ class Expectation:
     new_items: float
     known_items: float | None
     features_as_given: float
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Statements beside what features and the other statements say of them.
+
+    Attributes
+    ----------
+    auroc : float
+        Of held-out statements, by embeddings of the features that the others have taught.
+    n_similar, n_dissimilar : int
+        Statements of the two kinds.
+    n_similar_opposed, n_dissimilar_opposed : int
+        How many of these the embeddings take for the opposite, more likely than not.
+    """
+
+    auroc: float
+    n_similar: int
+    n_dissimilar: int
+    n_similar_opposed: int
+    n_dissimilar_opposed: int
+
+
+def read_together(
+    together: Together, gauge: Gauge, expectation: Expectation | None
+) -> tuple[str, str, str]:
+    """Return a headline, what features and pairs say, and where they disagree."""
+    if together.auroc >= DECIDING_AUROC:
+        headline = "Features and pairs agree"
+    elif together.auroc >= SAYS_SOMETHING:
+        headline = "Features and pairs agree in part"
+    else:
+        headline = "The features say little about these pairs"
+    given = "" if expectation is None else f"; the features as given, {_given(expectation)}"
+    said = (
+        "Embeddings of the features, learnt from the other pairs, order held-out pairs with an "
+        f"AUROC of {together.auroc:.3f}. The pairs alone have {gauge.auroc:.3f}{given}."
+    )
+    return headline, said, _disagreement(together)
+
+
+def _given(expectation: Expectation) -> str:
+    return f"{expectation.features_as_given:.3f} on pairs of items held out"
+
+
+def _disagreement(together: Together) -> str:
+    similar = f"{together.n_similar_opposed:,} of {together.n_similar:,} pairs stated to be alike"
+    dissimilar = f"{together.n_dissimilar_opposed:,} of {together.n_dissimilar:,} stated not to be"
+    if not together.n_similar_opposed + together.n_dissimilar_opposed:
+        return "They disagree on no pair."
+    return (
+        f"They disagree on {similar}, which look different, and on {dissimilar}, which look alike. "
+        "Either the statement is wrong, or the features lack what it rests on: look at the "
+        "suspicious pairs first."
+    )
 
 
 def read_gauge(gauge: Gauge | None, why_no_gauge: str, n_pairs: int) -> tuple[str, str]:
@@ -82,15 +139,12 @@ def read_diagnosis(diagnosis: Diagnosis) -> Iterator[str]:
         )
 
 
-def read_suspects(gauge: Gauge | None, features_auroc: float | None) -> Iterator[str]:
+def read_suspects(gauge: Gauge | None, together: Together | None) -> Iterator[str]:
     """Yield what the suspicious pairs rest on, and how far they can be trusted."""
     if gauge is None:
         return
-    if features_auroc is not None:
-        yield (
-            "Embeddings of the features, learnt from the other pairs, order held-out pairs with an "
-            f"AUROC of {features_auroc:.3f}. The suspicious pairs are those that they contradict."
-        )
+    if together is not None:
+        yield "The suspicious pairs are those that embeddings learnt without them contradict."
     elif gauge.decides:
         yield "The suspicious pairs are those that targets made from the other pairs contradict."
     else:

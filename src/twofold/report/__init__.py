@@ -3,7 +3,13 @@
 from twofold.report._demo_page import demo_page
 from twofold.report._evaluation_page import evaluation_page
 from twofold.report._gallery import read_galleries
-from twofold.report._inspect_page import count_rows, inspect_page, shown_chain
+from twofold.report._inspect_page import (
+    count_rows,
+    inspect_page,
+    shown_chain,
+    side_by_side_fields,
+    stated,
+)
 from twofold.report._latex import latex_table, latex_tables
 from twofold.report._markdown import markdown_table, paper_tables
 from twofold.report._paper_page import paper_page
@@ -22,4 +28,6 @@ __all__ = [
     "read_galleries",
     "search_page",
     "shown_chain",
+    "side_by_side_fields",
+    "stated",
 ]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from twofold.experiments import Inspection
+from twofold.experiments import Inspection, Suggested, Suspect
 from twofold.report._gauge_figure import gauge_figure
 from twofold.report._page import page_template
 from twofold.report._wording import counted, seconds
 from twofold.targets import DECIDING_AUROC
 
+SHOWN_LETTERS = 400
+"""Of a field: the end of a longer one is left out."""
 SHOWN_CONTRADICTIONS, SHOWN_LINKS = 20, 7
 """Chains that are shown, and the items of one: of a longer one the middle is left out."""
 
@@ -32,6 +34,20 @@ class ShownChain:
         return " ~ ".join((*self.chain[:-1], *middle, self.chain[-1]))
 
 
+@dataclass(frozen=True, slots=True)
+class FieldPair:
+    """One field of two items: its name, both values, and whether they are the same."""
+
+    name: str
+    left: str
+    right: str
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether both say the same; a field that neither has says nothing."""
+        return self.left == self.right
+
+
 def inspect_page(inspection: Inspection, name: str) -> str:
     """Return the page as HTML that needs nothing beside itself.
 
@@ -47,6 +63,8 @@ def inspect_page(inspection: Inspection, name: str) -> str:
         inspection=inspection,
         counts=count_rows(inspection),
         deciding=DECIDING_AUROC,
+        stated=stated,
+        fields=lambda pair: side_by_side_fields(inspection, pair, SHOWN_LETTERS),
         figure=None if inspection.gauge is None else gauge_figure(inspection.gauge),
         chains=[
             shown_chain(inspection, number)
@@ -54,6 +72,23 @@ def inspect_page(inspection: Inspection, name: str) -> str:
         ],
         seconds=seconds(inspection.seconds),
     )
+
+
+def side_by_side_fields(
+    inspection: Inspection, pair: Suspect | Suggested, n_letters: int
+) -> list[FieldPair]:
+    """Return the fields of a pair's items beside each other; those that both lack are left out."""
+    left, right = (inspection.fields.get(item, {}) for item in (pair.left, pair.right))
+    return [
+        FieldPair(name, *(_shortened(side.get(name, ""), n_letters) for side in (left, right)))
+        for name in dict.fromkeys((*left, *right))
+        if left.get(name) or right.get(name)
+    ]
+
+
+def stated(suspect: Suspect) -> str:
+    """Return what a statement says: alike, not alike, or a grade."""
+    return {0.0: "not alike", 1.0: "alike"}.get(suspect.similar, f"{suspect.similar:.2g}")
 
 
 def count_rows(inspection: Inspection) -> list[tuple[str, str]]:
@@ -88,6 +123,12 @@ def shown_chain(inspection: Inspection, number: int) -> ShownChain:
     items = (*one.chain[:-1][: SHOWN_LINKS - 1], one.chain[-1])
     keys = tuple(str(inspection.key(item)) for item in items)
     return ShownChain(one.row, keys[0], keys[-1], keys, len(one.chain) - len(keys))
+
+
+def _shortened(text: str, n_letters: int) -> str:
+    """Return text on one line, its end left out if it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= n_letters else f"{line[: n_letters - 1].rstrip()}…"
 
 
 def _with_sizes(number: int, sizes: Sequence[int]) -> str:
