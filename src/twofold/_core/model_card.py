@@ -27,6 +27,8 @@ MOST_BYTES = 2**26
 LARGEST_ITEM = 2**26
 """Numbers of one item that a model may claim to take."""
 LONGEST_MESSAGE = 200
+OWN = "own "
+"""Before the name of a loss that is a user's own code, of which nothing else is kept."""
 
 
 def read_card(folder: Path) -> dict[str, Any]:
@@ -67,6 +69,8 @@ def plain_parameters(learner: BaseEstimator, nested: Collection[str]) -> dict[st
     for name, value in learner.get_params(deep=False).items():
         if type(value).__name__ in nested:
             plain[name] = {type(value).__name__: plain_parameters(value, nested)}
+        elif name == "loss" and not isinstance(value, str):
+            plain[name] = OWN + type(value).__name__
         elif isinstance(value, np.generic):
             plain[name] = value.item()
         elif isinstance(value, bool | int | float | str) and name != "checkpoint":

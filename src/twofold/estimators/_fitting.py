@@ -149,6 +149,7 @@ class Fitting:
     def problem(self, X: Any, relation: Statements) -> Problem:
         """Return what feedback learns from."""
         plan, margin = self.plan, self.plan.targets.margin
+        assert isinstance(plan.loss, str)  # feedback takes no other
         return pose_problem(X, relation, plan.loss, margin, plan.device, self.rng, self.watch)
 
     def _sampled(self, relation: Relation) -> Statements:

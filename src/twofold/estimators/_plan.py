@@ -31,7 +31,7 @@ from twofold.relations import (
     is_classes,
     is_transitive,
 )
-from twofold.targets import Targets, gauge_targets, resolve_grade
+from twofold.targets import PairLoss, Targets, gauge_targets, resolve_grade
 
 Goal = Literal["auto", "seen", "unseen", "none"]
 MetricGoal = Literal["both", "unseen", "output"]
@@ -51,7 +51,7 @@ class Plan:
     """
 
     n_components: int | None
-    loss: Literal["contrastive", "dot"]
+    loss: Literal["contrastive", "dot"] | PairLoss
     metric: Metric
     targets: Targets
     uses_feedback: bool
@@ -80,7 +80,7 @@ def resolve_plan(
     loss = targets.loss
     if loss == "auto":
         loss = "contrastive" if uses_feedback else "dot"
-    is_dot = loss == "dot" and not isinstance(relation, TripletRelation)
+    is_dot = loss == "dot" if isinstance(loss, str) else not loss.uses_distance
     if validation_fraction == "auto":
         share = 1 / MOST_FOLDS if uses_feedback else 0.0
     else:
@@ -89,7 +89,7 @@ def resolve_plan(
     return Plan(
         n_components=_n_components(n_components, relation, loss, uses_feedback),
         loss=loss,
-        metric="dot" if is_dot else "euclidean",
+        metric="dot" if is_dot and not isinstance(relation, TripletRelation) else "euclidean",
         targets=clone(targets).set_params(loss=loss, grade=resolve_grade(targets)),
         uses_feedback=uses_feedback,
         n_rounds=None if feedback == "auto" else int(feedback),
@@ -103,7 +103,7 @@ def resolve_plan(
 
 
 def _metric_step(
-    metric: Goal, relation: Relation, loss: str, targets: Targets, uses_feedback: bool
+    metric: Goal, relation: Relation, loss: str | PairLoss, targets: Targets, uses_feedback: bool
 ) -> MetricGoal:
     """Return for which kinds layers are joined.
 
@@ -144,9 +144,15 @@ def _uses_feedback(feedback: int | Literal["auto"], targets: Targets, relation: 
     targets, which know nothing of the features, say more (scene with 20 pairs an item: AUROC .886
     against .828). Of a transitive one they say less (digits with 16: .9985 against .9992).
     """
+    is_own = not isinstance(targets.loss, str)
     if feedback != "auto":
+        if feedback > 0 and is_own:
+            raise ValueError(
+                f"feedback={feedback} scales the built-in losses to the features, and cannot scale "
+                f"{type(targets.loss).__name__}. Set feedback=0 or 'auto'."
+            )
         return feedback > 0
-    if isinstance(relation, LabelRelation) or targets.init == "random":
+    if isinstance(relation, LabelRelation) or targets.init == "random" or is_own:
         return False
     if isinstance(relation, TripletRelation) or is_transitive(relation):
         return True
@@ -157,7 +163,10 @@ def _uses_feedback(feedback: int | Literal["auto"], targets: Targets, relation: 
 
 
 def _n_components(
-    n_components: int | Literal["auto"], relation: Relation, loss: str, uses_feedback: bool
+    n_components: int | Literal["auto"],
+    relation: Relation,
+    loss: str | PairLoss,
+    uses_feedback: bool,
 ) -> int | None:
     if n_components != "auto":
         return check_count("n_components", n_components)

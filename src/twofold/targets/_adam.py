@@ -21,7 +21,9 @@ from twofold._core.warnings import warn_user
 from twofold.relations import PairRelation
 from twofold.targets._engine import AdamStep, Engine, Objective
 from twofold.targets._engine_cpu import CpuEngine
-from twofold.targets._losses import DotLoss, TripletLoss
+from twofold.targets._engine_numpy import NumpyEngine
+from twofold.targets._losses import TripletLoss, compares_by_dot
+from twofold.targets._own_loss import BUILT_IN
 from twofold.targets._solution import TargetSolution
 from twofold.targets._threads import sweeping_threads
 from twofold.targets._warm_start import random_points, warm_start
@@ -104,7 +106,7 @@ def _placed_engine(
         engine = make_engine(points)
         warm_start(engine, relation, objective.loss, points, rng)
     else:
-        size = RANDOM_DOT_SIZE if isinstance(objective.loss, DotLoss) else 1.0
+        size = RANDOM_DOT_SIZE if compares_by_dot(objective.loss) else 1.0
         engine = make_engine(points * np.float32(size * objective.loss.length))
     engine.zero_unlinked()
     return engine
@@ -119,7 +121,7 @@ def _moved_apart(
     """
     points = points * objective.relation.linked[:, None]
     start = given + np.float32(JITTER * objective.loss.length) * points
-    if isinstance(objective.loss, DotLoss):
+    if compares_by_dot(objective.loss):
         at_zero = np.abs(given).max(axis=1) < NEAR_ZERO
         start[at_zero] = points[at_zero]
     return start
@@ -132,7 +134,7 @@ def _descend(engine: Engine, objective: Objective, budget: Budget) -> tuple[list
     at a lower rate, so that the loss never rises and the last points are the best.
     """
     rate = objective.loss.length * (
-        RATE_OF_DOT if isinstance(objective.loss, DotLoss) else RATE_OF_MARGIN
+        RATE_OF_DOT if compares_by_dot(objective.loss) else RATE_OF_MARGIN
     )
     step = AdamStep(rate, KEEP_FIRST, KEEP_SECOND, epoch=1)
     history = [_finite(engine.sweep(step), epoch=0)]
@@ -189,6 +191,8 @@ def _has_settled(history: list[float], least_fall: float) -> bool:
 def _engine_on(
     device: str, objective: Objective, start: NDArray[np.float32], workers: Workers
 ) -> Engine:
+    if not isinstance(objective.loss, (*BUILT_IN, TripletLoss)):
+        return NumpyEngine(objective, start)
     if device == "cpu":
         return CpuEngine(objective, start, workers)
     # Imported where it is used: torch takes a second to load.

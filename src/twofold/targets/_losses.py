@@ -16,7 +16,26 @@ TINY = 1e-12
 
 
 class PairLoss(Protocol):
-    """What a solver needs of a loss on pairs."""
+    """What a solver needs of a loss on pairs: the built-in ones, and those of a user's own.
+
+    A loss is a function L(q, y) of one measure q of two points and of what is stated of them, y in
+    [0, 1], 1 for alike. Which measure it is says the direction: of distances small is alike, of
+    inner products large. An object of any class with these four members is one; hand it in as
+    ``Targets(loss=mine)`` or ``solve_targets(relation, dim, loss=mine)``. It is called with arrays
+    of all pairs, and checked when it is handed in: its slope by finite differences, its direction
+    by whether alike pairs lose less where they are close.
+
+    Examples
+    --------
+    >>> class Logistic:
+    ...     uses_distance, length = False, 1.0
+    ...
+    ...     def value(self, measure, similar):
+    ...         return np.logaddexp(0, 4 * measure - 2) - similar * (4 * measure - 2)
+    ...
+    ...     def slope(self, measure, similar):
+    ...         return 4 / (1 + np.exp(2 - 4 * measure)) - 4 * similar
+    """
 
     @property
     def uses_distance(self) -> bool:
@@ -24,7 +43,10 @@ class PairLoss(Protocol):
 
     @property
     def length(self) -> float:
-        """The size that points have under the loss."""
+        """The size that points have under the loss: about how far apart what is not alike is.
+
+        For inner products, how long a vector is. First points and steps are as large.
+        """
 
     def value(self, measure: Any, similar: Any) -> Any:
         """L(q, y) of every pair."""
@@ -71,6 +93,11 @@ class DotLoss:
     def slope(self, measure: Any, similar: Any) -> Any:
         """dL/dq = q − y."""
         return measure - similar
+
+
+def compares_by_dot(loss: PairLoss | TripletLoss) -> bool:
+    """Whether a loss is one of inner products."""
+    return not isinstance(loss, TripletLoss) and not loss.uses_distance
 
 
 @dataclass(frozen=True, slots=True)

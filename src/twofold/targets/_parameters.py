@@ -8,6 +8,9 @@ from typing import Any, Literal, get_args
 from sklearn.base import BaseEstimator
 
 from twofold._core.checks import check_choice, check_count, check_number
+from twofold._core.model_card import OWN
+from twofold.targets._losses import PairLoss
+from twofold.targets._own_loss import check_pair_loss
 
 Loss = Literal["auto", "contrastive", "dot"]
 Pairs = Literal["all", "sampled"]
@@ -22,9 +25,11 @@ class Targets(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    loss : {"auto", "dot", "contrastive"}
+    loss : {"auto", "dot", "contrastive"} or PairLoss
         What is minimised, and so how points are compared: by inner product or by distance. "auto"
-        is the inner product, and the distance with feedback.
+        is the inner product, and the distance with feedback. A loss of your own is an object as
+        `twofold.targets.PairLoss` says; labels are then sampled, there is no feedback, and a saved
+        model keeps its name alone.
     pairs : {"all", "sampled"}
         Of labels: the whole relation, exactly where it has an exact solution; or `n_similar` and
         `n_dissimilar` partners an item, as in the paper.
@@ -47,7 +52,7 @@ class Targets(BaseEstimator):  # type: ignore[misc]
     Targets(loss='contrastive', pairs='sampled')
     """
 
-    loss: Loss = "auto"
+    loss: Loss | PairLoss = "auto"
     _: KW_ONLY
     pairs: Pairs = "all"
     n_similar: int = 10
@@ -76,12 +81,20 @@ def resolve_grade(targets: Targets) -> Literal["overlap", "jaccard"]:
     """Return how alike two items with several labels are."""
     if targets.grade != "auto":
         return targets.grade
-    is_whole = targets.pairs == "all" and targets.loss != "contrastive"
+    is_whole = targets.pairs == "all" and targets.loss in ("auto", "dot")
     return "jaccard" if is_whole else "overlap"
 
 
 def _checked(targets: Targets) -> Targets:
-    check_choice("loss", targets.loss, get_args(Loss))
+    if not isinstance(targets.loss, str):
+        check_pair_loss(targets.loss)
+    elif targets.loss.startswith(OWN):
+        raise ValueError(
+            f"The loss {targets.loss.removeprefix(OWN)} is code of your own, which a saved model "
+            "does not carry: hand it in again, by set_params(targets__loss=...)."
+        )
+    else:
+        check_choice("loss", targets.loss, get_args(Loss))
     check_choice("pairs", targets.pairs, get_args(Pairs))
     check_choice("grade", targets.grade, get_args(Grade))
     check_choice("init", targets.init, get_args(Init))

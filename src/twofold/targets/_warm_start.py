@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from twofold.relations import PairRelation
 from twofold.targets._engine import Engine
-from twofold.targets._losses import ContrastiveLoss, PairLoss
+from twofold.targets._losses import PairLoss
 
 N_SIZE_PAIRS = 20_000
 """Pairs that the size of the start is fitted on."""
@@ -65,13 +65,13 @@ def _fitted_size(
 ) -> float:
     """Return the factor that makes points as large as `loss` wants them.
 
-    Contrastive: the mean squared distance of pairs not alike becomes the margin's square. Dot
-    product: least squares of y on the inner products.
+    Distances: the mean squared one of pairs not alike becomes the length's square. Inner products:
+    least squares of y, in squared lengths, on them.
     """
-    if isinstance(loss, ContrastiveLoss):
+    if loss.uses_distance:
         squares = ((left - right) ** 2).sum(axis=1)
         apart = (squares * (1 - similar)).sum() / max((1 - similar).sum(), 1e-12)
-        return loss.margin / math.sqrt(apart) if apart > 0 else 1.0
+        return loss.length / math.sqrt(apart) if apart > 0 else 1.0
     products = (left * right).sum(axis=1)
     fit = (products * similar).sum() / max((products**2).sum(), 1e-300)
-    return math.sqrt(fit) if fit > 0 else 1.0
+    return loss.length * math.sqrt(fit) if fit > 0 else 1.0
