@@ -17,12 +17,17 @@ SCORES = {
 
 
 def figure(scores: DecisionScores, name: str) -> str:
-    """Return a score with its interval, as short as it can be told."""
-    value = getattr(scores, name)
+    """Return a score with its interval, as short as it can be told: .925 (.911–.940)."""
+    value = short(getattr(scores, name))
     if name not in scores.intervals:
-        return f"{value:.3f}"
-    low, high = scores.intervals[name]
-    return f"{value:.3f} ({low:.3f}–{high:.3f})"
+        return value
+    low, high = map(short, scores.intervals[name])
+    return f"{value} ({low}–{high})"
+
+
+def short(share: float) -> str:
+    """Return a share with three digits, without the zero in front."""
+    return f"{share:.3f}".removeprefix("0")
 
 
 def plain_scores(scores: DecisionScores) -> dict[str, Any]:

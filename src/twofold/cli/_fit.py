@@ -155,10 +155,10 @@ def _scores(result: FitResult) -> Any:
     scores = result.candidates[0].scores
     n_pairs = scores.n_similar + scores.n_dissimilar
     return table(
-        ("", *SCORES),
+        ("", *(one.name for one in result.candidates)),
         [
-            (one.name, *(figure(one.scores, name) for name in SCORES.values()))
-            for one in result.candidates
+            (title, *(figure(one.scores, name) for one in result.candidates))
+            for title, name in SCORES.items()
         ],
         title=f"On {n_pairs:,} pairs that were held out, {scores.n_similar:,} of them alike "
         "(95 % intervals), each at its best F1",

@@ -7,7 +7,8 @@ it.
 from twofold.tasks._embed import EmbedRequest, EmbedResult, embed_file
 from twofold.tasks._evaluate import EvaluateRequest, Evaluation, WrongPair, evaluate_files
 from twofold.tasks._export import ExportResult, export_model
-from twofold.tasks._fit import Candidate, FitRequest, FitResult, fit_files
+from twofold.tasks._fit import Candidate, FitResult, fit_files
+from twofold.tasks._fit_input import FitRequest
 from twofold.tasks._match import MatchRequest, MatchResult, match_files
 from twofold.tasks._places import check_new_file
 from twofold.tasks._prepared_model import Decision, PreparedModel

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,20 +16,16 @@ from twofold.evaluation import DecisionScores, pair_similarity
 from twofold.matching import PairClassifier
 from twofold.preparation import (
     ColumnPlan,
-    DecodedImages,
-    ImagePreparation,
-    TablePreparation,
 )
 from twofold.regression import Network, take_rows
 from twofold.relations import PairRelation, Relation, TripletRelation
+from twofold.tasks._fit_input import FitRequest, Input, prepare_input
 from twofold.tasks._held_out import HeldOut, features_similarity, given_validation, hold_out
 from twofold.tasks._phases import Phases, Progress
 from twofold.tasks._places import check_new_model
 from twofold.tasks._prepared_model import (
     Decision,
-    Preparation,
     PreparedModel,
-    Source,
 )
 from twofold.tasks._statements import as_pair_relation, read_relation
 
@@ -38,32 +34,7 @@ REFIT_SHARE = 0.05
 fit would add is not worth its time."""
 
 IMAGE_PASSES, IMAGE_EPOCHS = 300_000, (8, 30)
-"""Images that a network sees in all, and the fewest and most epochs that makes: minutes on a CPU."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitRequest:
-    """What a user asks `twofold fit` for; see the command for each."""
-
-    data: Path
-    out: Path
-    right: Path | None = None
-    labels: str | None = None
-    pairs: Path | None = None
-    valid: Path | None = None
-    triplets: Path | None = None
-    id_column: str | None = None
-    text: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    image: str | None = None
-    image_size: int | None = None
-    text_model: Path | None = None
-    n_components: int | None = None
-    metric: Literal["auto", "seen", "unseen"] = "auto"
-    max_epochs: int | None = None
-    device: str = "auto"
-    seed: int = 0
-    overwrite: bool = False
+"""Images that a network sees in all, and the fewest and most epochs of it: minutes on a CPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,31 +94,6 @@ class FitResult:
     model: Path
 
 
-@dataclass(slots=True)
-class _Input:
-    """Rows of one or two tables, one after the other, and their features.
-
-    `readable` says which rows those are, where images cannot be read and are left out.
-    """
-
-    left: Records
-    right: Records | None
-    source: Source
-    preparation: Preparation | None
-    features: Any
-    notes: list[str] = field(default_factory=list)
-    readable: NDArray[np.int64] | None = None
-
-    @property
-    def tables(self) -> tuple[Records, ...]:
-        return (self.left,) if self.right is None else (self.left, self.right)
-
-    def by_table(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return pairs of rows that are numbered through as pairs of rows of the two tables."""
-        offset = 0 if self.right is None else self.left.n_items
-        return np.asarray(pairs - np.array([0, offset]))
-
-
 def fit_files(request: FitRequest, progress: Progress | None = None) -> FitResult:
     """Fit a model on files and write it to a folder.
 
@@ -158,8 +104,13 @@ def fit_files(request: FitRequest, progress: Progress | None = None) -> FitResul
     progress : callable (what, share), optional
         Called as the work goes on.
     """
-    phases = Phases(progress)
     check_new_model(request.out, request.overwrite)
+    with gathered() as warned:
+        result = _fit(request, Phases(progress))
+    return replace(result, notes=(*result.notes, *warned))
+
+
+def _fit(request: FitRequest, phases: Phases) -> FitResult:
     with phases.phase("reading"):
         left = read_records(request.data, id_column=request.id_column)
         right = None
@@ -170,13 +121,11 @@ def fit_files(request: FitRequest, progress: Progress | None = None) -> FitResul
             left, right, labels=labels, pairs=request.pairs, triplets=request.triplets
         )
     with phases.phase("preparing"):
-        given = _prepare(request, left, right, labels)
+        given = prepare_input(request, left, right, labels)
         if given.readable is not None:
             relation = relation.take(given.readable)
-    with gathered() as warned:
-        held = _hold_out(request, given, relation)
-        learner, decision, candidates, classifier = _learn(request, given, relation, held, phases)
-    given.notes += warned
+    held = _hold_out(request, given, relation)
+    learner, decision, candidates, classifier = _learn(request, given, relation, held, phases)
     if decision.by == "embedding" and decision.threshold is not None:
         learner.threshold_ = decision.threshold
     model = PreparedModel(
@@ -207,74 +156,7 @@ def _folder_labels(request: FitRequest, left: Records) -> str | None:
     return None
 
 
-def _prepare(
-    request: FitRequest, left: Records, right: Records | None, labels: str | None
-) -> _Input:
-    """Return the features of all rows, and how they were made."""
-    notes = [note for table in (left, right) if table is not None for note in table.notes]
-    if left.features is not None:
-        features = _stacked([left.features] if right is None else [left.features, right.features])
-        return _Input(left, right, "features", None, features, notes)
-    if request.image is not None or left.path.is_dir():
-        return _prepare_images(request, left, right, notes)
-    kinds = dict.fromkeys(request.text, "text")
-    columns = request.columns or tuple(
-        name for name in left.table.column_names if name not in (labels, request.image)
-    )
-    preparation = TablePreparation(kinds, columns=columns, text_model=request.text_model)
-    preparation.fit(left.table, right=None if right is None else right.table)
-    tables = [left.table] if right is None else [left.table, right.table]
-    features = _stacked([preparation.transform(table) for table in tables])
-    return _Input(left, right, "table", preparation, features, notes)
-
-
-def _prepare_images(
-    request: FitRequest, left: Records, right: Records | None, notes: list[str]
-) -> _Input:
-    column = request.image or "image"
-    paths = [table.image_paths(column) for table in (left, right) if table is not None]
-    size: Any = "auto" if request.image_size is None else request.image_size
-    preparation = ImagePreparation(size=size)
-    preparation.fit([path for some in paths for path in some])
-    decoded = [preparation.decode(some) for some in paths]
-    features = _stacked([one.images for one in decoded])
-    given = _Input(left, right, "images", preparation, features, notes)
-    if any(one.unreadable for one in decoded):
-        _leave_out(given, decoded, paths)
-    return given
-
-
-def _leave_out(given: _Input, decoded: list[DecodedImages], paths: list[list[Path]]) -> None:
-    """Leave rows out whose images cannot be read, and note how many."""
-    wrong = [
-        (path[row], why)
-        for one, path in zip(decoded, paths, strict=True)
-        for row, why in one.unreadable.items()
-    ]
-    given.notes.append(
-        f"{len(wrong)} image(s) cannot be read and are left out, first {wrong[0][0]} "
-        f"({wrong[0][1]})."
-    )
-    first = given.left.n_items
-    given.left = given.left.take(decoded[0].rows)
-    given.readable = decoded[0].rows
-    if given.right is not None:
-        given.right = given.right.take(decoded[1].rows)
-        given.readable = np.concatenate([decoded[0].rows, first + decoded[1].rows])
-
-
-def _stacked(parts: list[Any]) -> Any:
-    """Return the rows of all parts, one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    from scipy import sparse
-
-    if any(sparse.issparse(part) for part in parts):
-        return sparse.csr_array(sparse.vstack(parts))
-    return np.concatenate(parts)
-
-
-def _hold_out(request: FitRequest, given: _Input, relation: Relation) -> HeldOut | None:
+def _hold_out(request: FitRequest, given: Input, relation: Relation) -> HeldOut | None:
     """Return pairs to score on; where none can be had, note why."""
     if isinstance(relation, TripletRelation):
         given.notes.append(
@@ -302,7 +184,7 @@ Learnt = tuple[MetricLearner, Decision, tuple[Candidate, ...], PairClassifier | 
 
 
 def _learn(
-    request: FitRequest, given: _Input, relation: Relation, held: HeldOut | None, phases: Phases
+    request: FitRequest, given: Input, relation: Relation, held: HeldOut | None, phases: Phases
 ) -> Learnt:
     """Fit on what is not held out, score, and fit again on everything."""
     if held is None:
@@ -330,13 +212,14 @@ def _learn(
             for name, values in scored.items()
         )
     decision = _decide(candidates)
-    if _is_worth_refitting(held):
+    # Where the pair model decides, the embedding only has to find candidates.
+    if decision.by == "embedding" and _is_worth_refitting(held):
         with phases.phase("learning"):
             learner = _learner(request, given).fit(given.features, relation=held.whole)
     return learner, decision, candidates, classifier if decision.by == "pair model" else None
 
 
-def _learner(request: FitRequest, given: _Input) -> MetricLearner:
+def _learner(request: FitRequest, given: Input) -> MetricLearner:
     """Return a learner for these features, not yet fitted."""
     embedder: Any = "auto"
     if given.source == "images":
@@ -352,13 +235,13 @@ def _learner(request: FitRequest, given: _Input) -> MetricLearner:
     )
 
 
-def _image_epochs(given: _Input) -> int:
+def _image_epochs(given: Input) -> int:
     """Return fewer epochs for many images: on two cores a thousand take about a second."""
     return int(np.clip(IMAGE_PASSES // given.features.shape[0], *IMAGE_EPOCHS))
 
 
 def _fit_pair_classifier(
-    request: FitRequest, given: _Input, relation: PairRelation
+    request: FitRequest, given: Input, relation: PairRelation
 ) -> PairClassifier:
     """Fit a pair model on all pairs; its `held_out_` is of folds that keep items apart."""
     right = None if given.right is None else given.right.table
