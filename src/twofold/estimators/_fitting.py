@@ -87,7 +87,11 @@ class Fitting:
             which=which,
             output_scale=OutputScale(mean, scale),
             regression=possible_regression(
-                plan.regression, len(items), len(targets), solution.method == "spread"
+                plan.regression,
+                len(items),
+                len(targets),
+                is_spread=solution.method == "spread",
+                is_network=isinstance(plan.embedder, TrainingConfig),
             ),
             validation_fraction=plan.validation_fraction,
             callback=watch.callback,
