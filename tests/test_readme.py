@@ -22,7 +22,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 
 def test_the_figures_in_the_code_s_comments_are_what_comes_out(names: dict[str, object]) -> None:
     assert names["points"].shape == (450, 512)
-    assert names["auroc"] == pytest.approx(0.997, abs=0.001)
+    assert names["auroc"] == pytest.approx(0.996, abs=0.001)
     assert names["reached"].true_negative_rate >= 0.99
     assert names["same"].shape == (5,)
 

@@ -137,9 +137,10 @@ def test_the_supervised_kind_draws_pairs_of_both_kinds_and_learns_from_them():
 def test_the_supervised_kind_leaves_out_unknown_classes_and_equal_vectors():
     doubled, classes = np.concatenate([X, X[:5]]), np.concatenate([Y, Y[:5]])
     classes[0] = -1
-    learner = PairMetricLearnerSupervised(**LINEAR).fit(doubled, classes)
+    many = LINEAR | {"n_constraints": 1000}  # nearly all there are
+    learner = PairMetricLearnerSupervised(**many).fit(doubled, classes)
     assert learner.learner_._training_data.relation.n_items <= 60
-    by_number = PairMetricLearnerSupervised(**LINEAR, preprocessor=doubled)
+    by_number = PairMetricLearnerSupervised(**many, preprocessor=doubled)
     by_number.fit(np.arange(65), classes)
     np.testing.assert_allclose(by_number.transform(X), learner.transform(X), atol=1e-5)
     assert by_number.score(np.arange(65), classes) == learner.score(doubled, classes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from little_problems import OTHER, PAIRS, OwnNetwork, X, Y, quick_learner
+from little_problems import OTHER, PAIRS, X, Y, quick_learner
 from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesRegressor
@@ -151,13 +151,6 @@ class Residual(nn.Module):
         return self.last(items + torch.relu(self.first(items)))
 
 
-class Branching(OwnNetwork):
-    """It decides by its numbers, which a graph cannot."""
-
-    def forward(self, items):
-        return super().forward(items) if items.sum() > 0 else super().forward(-items)
-
-
 def test_any_other_module_is_traced_by_torch_without_a_word(tmp_path, capfd):
     pytest.importorskip("onnxscript", reason="onnxscript is not installed")
     learner = quick_learner(embedder=Network(Residual(), max_epochs=1), metric="unseen")
@@ -165,10 +158,21 @@ def test_any_other_module_is_traced_by_torch_without_a_word(tmp_path, capfd):
         learner.fit(X, Y)
     assert "first" in learner.metric_step_.layer_names
     assert_embeds_the_same(learner, NEW, tmp_path)
-    learner = quick_learner(embedder=Network(Branching(), max_epochs=1), metric="none").fit(X, Y)
-    with pytest.raises(TypeError, match="torch cannot export Branching for any number of items"):
-        learner.to_onnx(tmp_path / "other.onnx")
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_module_that_torch_cannot_trace_is_named(tmp_path, monkeypatch):
+    pytest.importorskip("onnxscript", reason="onnxscript is not installed")
+
+    def refuse(*_, **__):
+        raise RuntimeError("Could not guard on data-dependent\nexpression")
+
+    monkeypatch.setattr(torch.onnx, "export", refuse)
+    learner = quick_learner(embedder=Network(Residual(), max_epochs=1), metric="none").fit(X, Y)
+    sentence = r"torch cannot export Residual for any .* \(Could not guard on data-dependent expr"
+    with pytest.raises(TypeError, match=sentence):
+        learner.to_onnx(tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,13 @@ def test_a_number_of_components_is_that_of_the_points():
     assert recall_at_1(model, NEW, NEW_CLASSES) > 0.85
 
 
+def test_more_components_than_can_be_had_are_said_to_be_fewer():
+    sentence = r"Points have 4 components, not n_components=50: the layers that count have no more"
+    with pytest.warns(UserWarning, match=sentence):
+        model = learner("unseen", n_components=50, embedder=Ridge()).fit(X[:, :1], Y)
+    assert model.n_components_ == model.transform(X[:3, :1]).shape[1] == 4
+
+
 def test_a_regressor_has_features_and_output():
     model = learner("unseen", embedder=Ridge()).fit(X, Y)
     layers = {layer for layer, _ in model.metric_selection_.spaces}

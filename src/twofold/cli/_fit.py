@@ -161,7 +161,7 @@ def _scores(result: FitResult) -> Any:
             for title, name in SCORES.items()
         ],
         title=f"On {n_pairs:,} pairs that were held out, {scores.n_similar:,} of them alike "
-        "(95 % intervals), each at its best F1",
+        "(95 % intervals), each at its own threshold",
         text=("",),
     )
 
@@ -175,8 +175,8 @@ def _print_decision(result: FitResult) -> None:
     what = "probability" if decision.by == "pair model" else "similarity"
     show(
         f"The {decision.by} decides: a pair is alike from a {what} of {decision.threshold:.4g} on. "
-        "The threshold was chosen on these pairs, so its precision, recall and F1 flatter a "
-        "little: `twofold evaluate` on others."
+        "It was chosen on pairs that were held out, so F1 flatters a little: for others see "
+        "`twofold evaluate`."
     )
 
 

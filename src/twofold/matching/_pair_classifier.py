@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from twofold._core.checks import as_array, check_count, check_item_ids
+from twofold._core.checks import check_count
 from twofold._core.random import RandomState, as_generator
 from twofold.evaluation import Strategy, choose_threshold
 from twofold.matching._columns import as_arrow
@@ -27,6 +27,7 @@ from twofold.matching._item_apart import item_folds, out_of_fold
 from twofold.matching._matching_files import read_model, write_model
 from twofold.matching._pair_features import PreparedTables, fit_comparison
 from twofold.matching._pair_models import fit_pair_model, resolve_model
+from twofold.matching._statements import check_given, check_rows, check_statements
 
 FEWEST_OF_A_KIND = 10
 """Pairs of either kind, with which folds say something; with fewer 0.5 is the threshold."""
@@ -54,7 +55,7 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         not matter.
     model : {"auto", "boosted", "logistic"} or a scikit-learn classifier
         Of the similarities. "boosted" is LightGBM, or scikit-learn's histogram boosting where it is
-        not installed; "auto" is "boosted", and "logistic" with fewer than 100 pairs of a kind.
+        not installed; "auto" is "boosted", and "logistic" with fewer than 30 pairs of a kind.
     kinds : dict, optional
         Hints, ``{"price": "number", "title": "text"}``; the others are told apart from their
         values.
@@ -121,8 +122,8 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         left, right = self._tables(self.records, self.right_records)
         self.comparison_, tables = fit_comparison(left, right, self.kinds)
         self._fitted_tables: PreparedTables | None = tables
-        rows, alike = _check_statements(pairs, y, tables)
-        given = _check_given(similarity, len(rows))
+        rows, alike = check_statements(pairs, y, tables)
+        given = check_given(similarity, len(rows))
         self.n_given_ = given.shape[1]
         X = np.hstack([self.comparison_.compare(tables, rows), given])
         self.model_ = resolve_model(self.model, alike)
@@ -208,8 +209,8 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "comparison_")
         tables = self._prepared(records, right_records)
-        rows = _check_rows(pairs, tables)
-        given = _check_given(similarity, len(rows), self.n_given_)
+        rows = check_rows(pairs, tables)
+        given = check_given(similarity, len(rows), self.n_given_)
         names = (*self.comparison_.feature_names, *(f"{GIVEN}: {n}" for n in range(self.n_given_)))
         return np.hstack([self.comparison_.compare(tables, rows), given]), names
 
@@ -329,49 +330,3 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 return self._fitted_tables
             records, right_records = self.records, self.right_records
         return self.comparison_.prepare(*self._tables(records, right_records))
-
-
-def _check_rows(pairs: ArrayLike, tables: PreparedTables) -> NDArray[np.int64]:
-    table = as_array("pairs", pairs)
-    if table.ndim != 2 or table.shape[1] != 2:
-        raise ValueError(f"pairs must have shape (n_pairs, 2), got {table.shape}.")
-    left = check_item_ids("pairs[:, 0]", table[:, 0], len(tables.left_record))
-    right = check_item_ids("pairs[:, 1]", table[:, 1], len(tables.right_record))
-    return np.column_stack([left, right])
-
-
-def _check_statements(
-    pairs: ArrayLike, y: ArrayLike, tables: PreparedTables
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    rows = _check_rows(pairs, tables)
-    labels = as_array("y", y)
-    if labels.shape != (len(rows),):
-        raise ValueError(f"y must have one label a pair, {len(rows)}, got shape {labels.shape}.")
-    wrong = np.flatnonzero(~np.isin(labels, (0, 1)))
-    if wrong.size:
-        raise ValueError(
-            f"y has {wrong.size} label(s) that are neither 0 (not alike) nor 1 (alike), first at "
-            f"row {wrong[0]}: {labels[wrong[0]]!r}."
-        )
-    alike = labels.astype(np.int64)
-    if len(np.unique(alike)) < 2:
-        raise ValueError(
-            f"All {len(alike)} pair(s) are of one kind: alike pairs and others are both needed."
-        )
-    return rows, alike
-
-
-def _check_given(
-    similarity: ArrayLike | None, n_pairs: int, n_given: int | None = None
-) -> NDArray[np.float32]:
-    """Return similarities that were given as columns, as many as there were in `fit`."""
-    values = np.empty((n_pairs, 0)) if similarity is None else as_array("similarity", similarity)
-    values = values[:, None] if values.ndim == 1 else values
-    if values.ndim != 2 or len(values) != n_pairs:
-        raise ValueError(f"similarity must have {n_pairs} rows, one a pair, got {values.shape}.")
-    if n_given is not None and values.shape[1] != n_given:
-        raise ValueError(
-            f"similarity has {values.shape[1]} column(s), and the model was fitted with {n_given}: "
-            "give the same."
-        )
-    return values.astype(np.float32)

@@ -95,6 +95,13 @@ class MetricProblem:
         self.report(f"metric of {len(selection.spaces)} layers")
         part = self._sample(np.arange(self.relation.n_items), MOST_SOLVED_ON, self.read, rng)
         step = fit_metric(selection, part, n_components or MOST_DIRECTIONS)
+        if n_components is not None and step.n_components < n_components:
+            warn_user(
+                f"Points have {step.n_components} components, not n_components={n_components}: the "
+                "layers that count have no more directions on the training items. Nothing is lost; "
+                'ask for as many, or for "auto".',
+                UserWarning,
+            )
         return step.to("cpu"), selection
 
     def _over(self, rows: Rows) -> MetricProblem:

@@ -16,10 +16,10 @@ SMALLEST_WEIGHT = 1 / LARGEST_WEIGHT
 
 PLACES_A_PAIR = 8
 """That hashes of pairs fall on, a byte each."""
-BLOCK = 2**18
+BLOCK = 2**16
 """Pairs that are hashed at a time, so that they stay in the cache."""
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-"""2⁶⁴ over the golden ratio, which spreads numbers that lie close."""
+MULTIPLIERS = np.array([0x9E3779B1, 0x85EBCA77], dtype=np.uint32)
+"""Odd, with bits all over: they spread numbers that lie close."""
 
 
 def own_grades(values: Any) -> NDArray[np.float32]:
@@ -131,31 +131,30 @@ def _perhaps_contradicted(
     n_fewer = min(np.count_nonzero(similar > 0.5), np.count_nonzero(similar < 0.5))
     if not n_fewer:
         return np.empty(0, dtype=np.int64)
-    n_bits = (PLACES_A_PAIR * int(n_fewer)).bit_length()
-    is_alike, is_both = np.zeros(2**n_bits, dtype=bool), np.zeros(2**n_bits, dtype=bool)
+    n_bits = min(32, (PLACES_A_PAIR * int(n_fewer)).bit_length())
+    sides = np.zeros(2**n_bits, dtype=np.uint8)  # 1: alike, 2: both
     parts = [slice(first, first + BLOCK) for first in range(0, len(left), BLOCK)]
-    for part in parts:
-        is_alike[_hashes(left[part], right[part], n_bits)[similar[part] > 0.5]] = True
-    found = []
-    for part in parts:
+    hashes = [_hashes(left[part], right[part], n_bits) for part in parts]
+    for part, places in zip(parts, hashes, strict=True):
+        sides[places[similar[part] > 0.5]] = 1
+    rows = []
+    for part, places in zip(parts, hashes, strict=True):
         unalike = np.flatnonzero(similar[part] < 0.5)
-        places = _hashes(left[part], right[part], n_bits)[unalike]
-        is_hit = is_alike[places]
-        is_both[places[is_hit]] = True
-        found.append(unalike[is_hit] + part.start)
-    for part in parts:
+        is_met = sides.take(places[unalike]) > 0
+        sides[places[unalike[is_met]]] = 2
+        rows.append(unalike[is_met] + part.start)
+    for part, places in zip(parts, hashes, strict=True):
         alike = np.flatnonzero(similar[part] > 0.5)
-        is_hit = is_both[_hashes(left[part], right[part], n_bits)[alike]]
-        found.append(alike[is_hit] + part.start)
-    return np.concatenate(found)
+        rows.append(alike[sides.take(places[alike]) == 2] + part.start)
+    return np.concatenate(rows)
 
 
-def _hashes(left: NDArray[np.int64], right: NDArray[np.int64], n_bits: int) -> NDArray[np.uint64]:
+def _hashes(left: NDArray[np.int64], right: NDArray[np.int64], n_bits: int) -> NDArray[np.uint32]:
     """Return a number below 2 ** `n_bits` for each pair, the same whichever item comes first."""
-    codes = np.minimum(left, right).astype(np.uint64)
-    codes *= MULTIPLIER
-    codes ^= codes >> np.uint64(29)
-    codes += np.maximum(left, right).astype(np.uint64)
-    codes *= MULTIPLIER
-    codes >>= np.uint64(64 - n_bits)
-    return codes
+    ends = left.astype(np.uint32), right.astype(np.uint32)
+    low: NDArray[np.uint32] = np.minimum(*ends) * MULTIPLIERS[0]
+    high: NDArray[np.uint32] = np.maximum(*ends) * MULTIPLIERS[1]
+    low ^= high >> np.uint32(15)
+    low += high
+    low >>= np.uint32(32 - n_bits)
+    return low

@@ -15,6 +15,8 @@ from twofold.report._wording import seconds
 from twofold.tasks import Evaluation, WrongPair
 
 BLUE = "#0072b2"
+REASONS = {"*": "all columns together", "base": "any pair"}
+"""What explanations say beside the columns."""
 TITLES = {
     "auroc": "AUROC",
     "average_precision": "average precision",
@@ -90,6 +92,11 @@ def _rows(pair: WrongPair) -> list[tuple[str, str, str, float | None]]:
     """Return the fields of both rows side by side, and what each adds to the decision."""
     names = list(dict.fromkeys([*pair.left, *pair.right, *pair.reasons]))
     return [
-        (name, pair.left.get(name, ""), pair.right.get(name, ""), pair.reasons.get(name))
+        (
+            REASONS.get(name, name),
+            pair.left.get(name, ""),
+            pair.right.get(name, ""),
+            pair.reasons.get(name),
+        )
         for name in names
     ]

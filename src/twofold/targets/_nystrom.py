@@ -27,7 +27,9 @@ as 32,768 have that all overlap. 18,030 of them with 1.3e8 took 11 s on one core
 N_SAMPLED = 2**14
 """Items in the sample. Of 12,000 items with one to three of 300 labels, 16 dimensions, all pairs'
 AUROC is .925 exactly, .893 from 1,024 items and .908 from 4,096 (overlap; Jaccard .906, .873 and
-.887)."""
+.887). Of real labels less is lost: delicious, 12,714 different label vectors, 16 dimensions,
+.9830 exactly, .9805 and .9827; in 64 .9952, .9914 and .9946; NUS-WIDE, 13,410, .9992, .9993 and
+.9994, and .9994 from 16,384."""
 N_LOSS_PAIRS = 2**17
 """Pairs that the loss is estimated on."""
 

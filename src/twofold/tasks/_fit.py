@@ -46,7 +46,7 @@ class Candidate:
     name : {"features as given", "embedding", "pair model"}
         What gives the similarity.
     scores : DecisionScores
-        At the threshold that is best for it.
+        At the threshold that was chosen for it.
     """
 
     name: str
@@ -199,16 +199,20 @@ def _learn(
             "features as given": features_similarity(given.features, held),
             "embedding": _embedding_similarity(learner, given.features, held),
         }
-    classifier = None
+    classifier, thresholds = None, {}
     if given.source == "table" and isinstance(held.whole, PairRelation):
         with phases.phase("pair model"):
             classifier = _fit_pair_classifier(request, given, held.whole)
         held_out = classifier.held_out_[held.places]
         if not np.isnan(held_out).any():  # else there were too few for folds
             scored["pair model"] = held_out
+            thresholds["pair model"] = classifier.threshold_  # of all pairs, each held out once
     with phases.phase("scoring"):
         candidates = tuple(
-            Candidate(name, held.score(values, held.best_threshold(values), request.seed))
+            Candidate(
+                name,
+                held.score(values, thresholds.get(name, held.best_threshold(values)), request.seed),
+            )
             for name, values in scored.items()
         )
     decision = _decide(candidates)
