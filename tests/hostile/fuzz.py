@@ -182,7 +182,9 @@ def main() -> int:
     options = parser.parse_args()
     if options.count == sys.maxsize and options.seconds == float("inf"):
         parser.error("give --count, --seconds or both")
-    targets = tuple(t for t in (*TARGETS, MODELS) if options.only is None or t.name in options.only)
+    targets = tuple(
+        t for t in (*TARGETS, *MODELS) if options.only is None or t.name in options.only
+    )
     began = time.monotonic()
     plans = [
         Plan(k, options.workers, options.count, began + options.seconds, options.seed, targets)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from hostile_models import fuzz_load
+from hostile_models import fuzz_load, fuzz_prepared
 from scipy import sparse
 
 import twofold
@@ -180,6 +180,10 @@ def _use_model(path: Path) -> None:
     fuzz_load(path.read_bytes())
 
 
+def _use_prepared_model(path: Path) -> None:
+    fuzz_prepared(path.read_bytes())
+
+
 TARGETS = (
     Target("pairs", _read_pairs),
     Target("pairs-of-keys", _read_pairs_of_keys),
@@ -271,5 +275,5 @@ def _is_finite(found: Any) -> bool:
     return not isinstance(found, float) or bool(np.isfinite(found))
 
 
-MODELS = Target("model", _use_model)
+MODELS = (Target("model", _use_model), Target("prepared-model", _use_prepared_model))
 """Models, mutated as the bytes of a file say: slower, so that only `make fuzz` opens them."""

@@ -13,6 +13,7 @@ import math
 import shutil
 import tempfile
 import warnings
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from sklearn.linear_model import Ridge
 
-from twofold import LabelRelation, MetricLearner, Network, load
+from twofold import LabelRelation, MetricLearner, Network, PairRelation, load
+from twofold.datasets import Records
+from twofold.matching import PairClassifier
+from twofold.preparation import TablePreparation
+from twofold.tasks import Decision, PreparedModel
 
 RNG = np.random.default_rng
 Y = np.arange(60) % 4
@@ -35,6 +40,7 @@ ODD_VALUES: tuple[Any, ...] = (
     {"Network": {"max_epochs": -3}}, {"Path": {}}, [None], ["a"] * 5,
 )  # fmt: skip
 ODD_NUMBERS = (math.nan, math.inf, -math.inf, 0.0, 1e38, -1e38, 1e-45)
+ODD_INTEGERS = (0, 1, 2, 34, 91, 127)
 
 
 def small_learner(**parameters: Any) -> MetricLearner:
@@ -65,9 +71,52 @@ def models() -> dict[str, Path]:
     }
 
 
+def products(n_items: int = 24) -> Any:
+    """Return a small table of every kind of column, each two rows being the same thing."""
+    import pyarrow as pa
+
+    things = ("lamp", "chair", "table", "printer")
+    numbers = np.arange(n_items) // 2
+    return pa.table(
+        {
+            "title": [f"{things[k % 4]} no {k} {'of' if row % 2 else 'by'} acme"
+                      for row, k in enumerate(numbers)],
+            "price": [float(10 + 3 * k) for k in numbers],
+            "colour": [("red", "blue")[k % 2] for k in numbers],
+            "since": [f"2020-01-{1 + k:02d}" for k in numbers],
+        }
+    )  # fmt: skip
+
+
+@cache
+def prepared_models() -> dict[str, Path]:
+    """Return small models as `twofold fit` writes them, by what decides; made once in a process."""
+    place = Path(tempfile.mkdtemp(prefix="twofold-prepared-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    table = products()
+    first = np.arange(0, table.num_rows, 2)
+    pairs = np.concatenate(
+        [np.column_stack([first, first + 1]), np.column_stack([first, np.roll(first, 1)])]
+    )
+    similar = np.arange(len(pairs)) < first.size
+    relation = PairRelation(*pairs.T, similar.astype(np.float32), table.num_rows)
+    preparation = TablePreparation().fit(table)
+    features = preparation.transform(table)
+    learner = small_learner(feedback=2, validation_fraction=0).fit(features, relation=relation)
+    made = {}
+    for name, model in (("forest", "boosted"), ("linear", "logistic"), ("embedding", None)):
+        classifier, decision = None, Decision("embedding", 0.5)
+        if model is not None:
+            classifier = PairClassifier(table, model=model, random_state=0).fit(pairs, similar)
+            decision = Decision("pair model", classifier.threshold_)
+        prepared = PreparedModel(learner, "table", preparation, decision, None, classifier)
+        made[name] = prepared.save(place / name)
+    return made
+
+
 def copied(name: str, place: Path) -> Path:
     """Return a copy of a model, to be changed."""
-    return Path(shutil.copytree(models()[name], place / "model"))
+    return Path(shutil.copytree({**models(), **prepared_models()}[name], place / "model"))
 
 
 def sign(folder: Path) -> None:
@@ -83,18 +132,18 @@ def sign(folder: Path) -> None:
         pass  # so damaged that there is nothing to sign
 
 
-def change_card(folder: Path, path: str, value: Any) -> None:
+def change_card(folder: Path, path: str, value: Any, file: str = "model.json") -> None:
     """Put a value at a place like "embedder/mean" of a card; DELETED removes the place."""
-    card = json.loads((folder / "model.json").read_text())
+    card = json.loads((folder / file).read_text())
     *parents, last = path.split("/")
     part = card
     for name in parents:
-        part = part[name]
+        part = part[int(name) if isinstance(part, list) else name]
     if value is DELETED:
         del part[last]
     else:
         part[last] = value
-    (folder / "model.json").write_text(json.dumps(card))
+    (folder / file).write_text(json.dumps(card))
 
 
 def change_tensor(folder: Path, file: str, name: str, change: Any) -> None:
@@ -110,23 +159,31 @@ def change_tensor(folder: Path, file: str, name: str, change: Any) -> None:
 DELETED = object()
 
 
-def mutate(folder: Path, rng: np.random.Generator) -> None:
-    """Change a model at random: its card, its tensors, or bytes of any file."""
+def mutate(folder: Path, rng: np.random.Generator, kept: Collection[str] = ()) -> None:
+    """Change a model at random: its cards, its tensors, or bytes of any file but those `kept`."""
+    files = [place for place in sorted(folder.rglob("*")) if place.is_file()]
+    files = [place for place in files if place.name not in kept]
     for _ in range(int(rng.integers(1, 4))):
         kind = rng.choice(["card", "card", "tensor", "bytes"])
         if kind == "card":
-            _mutate_card(folder, rng)
+            _mutate_card(_some(files, ".json", rng), rng)
         elif kind == "tensor":
-            _mutate_tensor(folder, rng)
+            _mutate_tensor(_some(files, ".safetensors", rng), rng)
         else:
-            _mutate_bytes(folder, rng)
+            _mutate_bytes(_some(files, "", rng), rng)
     if rng.random() < 0.8:
         sign(folder)
 
 
-def _mutate_card(folder: Path, rng: np.random.Generator) -> None:
+def _some(files: list[Path], suffix: str, rng: np.random.Generator) -> Path:
+    """Return one of the files that end so, if it is still there; else a name without a file."""
+    places = [file for file in files if file.name.endswith(suffix)]
+    return places[int(rng.integers(len(places)))] if places else Path("no such file")
+
+
+def _mutate_card(file: Path, rng: np.random.Generator) -> None:
     try:
-        card = json.loads((folder / "model.json").read_text())
+        card = json.loads(file.read_text())
     except (ValueError, OSError):  # mutated before
         return
     part = card
@@ -144,14 +201,10 @@ def _mutate_card(folder: Path, rng: np.random.Generator) -> None:
         else:
             part[key] = ODD_VALUES[int(rng.integers(len(ODD_VALUES)))]
         break
-    (folder / "model.json").write_text(json.dumps(card))
+    file.write_text(json.dumps(card))
 
 
-def _mutate_tensor(folder: Path, rng: np.random.Generator) -> None:
-    files = sorted(folder.glob("*.safetensors"))
-    if not files:
-        return
-    file = files[int(rng.integers(len(files)))]
+def _mutate_tensor(file: Path, rng: np.random.Generator) -> None:
     try:
         tensors = load_file(file)
     except Exception:  # mutated before
@@ -164,7 +217,8 @@ def _mutate_tensor(folder: Path, rng: np.random.Generator) -> None:
         del tensors[name]
     elif kind == 1 and tensor.numel():
         flat = tensor.flatten().clone()
-        flat[int(rng.integers(flat.numel()))] = float(rng.choice(ODD_NUMBERS))
+        odd = ODD_NUMBERS if tensor.is_floating_point() else ODD_INTEGERS
+        flat[int(rng.integers(flat.numel()))] = odd[int(rng.integers(len(odd)))]
         tensors[name] = flat.reshape(tensor.shape)
     elif kind == 2:
         tensors[name] = tensor[None]
@@ -179,9 +233,9 @@ def _mutate_tensor(folder: Path, rng: np.random.Generator) -> None:
     save_file({name: value.contiguous() for name, value in tensors.items()}, file)
 
 
-def _mutate_bytes(folder: Path, rng: np.random.Generator) -> None:
-    files = sorted(place for place in folder.iterdir() if place.is_file())
-    file = files[int(rng.integers(len(files)))]
+def _mutate_bytes(file: Path, rng: np.random.Generator) -> None:
+    if not file.is_file():  # taken away before
+        return
     content = bytearray(file.read_bytes())
     kind = rng.integers(4)
     if kind == 0:
@@ -210,6 +264,45 @@ def fuzz_load(data: bytes) -> str:
         folder = copied(name, Path(room))
         mutate(folder, rng)
         return load_and_use(folder)
+
+
+def fuzz_prepared(data: bytes) -> str:
+    """Mutate, open and use a model with its preparation; see `fuzz_load`."""
+    rng = RNG(int.from_bytes(hashlib.sha256(data).digest()[:8]))
+    with tempfile.TemporaryDirectory() as room, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        name = sorted(prepared_models())[int(rng.integers(len(prepared_models())))]
+        folder = copied(name, Path(room))
+        mutate(folder, rng, kept=("model.json", "weights.safetensors"))
+        return open_and_use(folder)
+
+
+def open_and_use(folder: Path) -> str:
+    """Open a prepared model and score pairs by it; return "used", or our sentence."""
+    table = products(6)
+    records = Records(folder / "records.csv", np.arange(table.num_rows), table)
+    pairs = np.array([[0, 1], [0, 4], [2, 5]])
+    try:
+        model = PreparedModel.open(folder, device="cpu")
+        points = model.embed(records)
+        scores = [model.pair_scores(records, records, pairs)]
+        if model.pair_classifier is not None:
+            scores += model.pair_classifier.explain(pairs, records=table).values()
+    except (ValueError, TypeError, FileNotFoundError) as error:
+        sentence = str(error)
+        if str(folder) not in sentence and not any(known in sentence for known in OWN_SENTENCES):
+            raise AssertionError(f"foreign: {sentence}") from error
+        if "\n" in sentence:
+            raise AssertionError(f"several lines: {sentence}") from error
+        return sentence
+    assert np.isfinite(points).all()
+    assert all(np.isfinite(score).all() for score in scores)
+    threshold = model.decision.threshold
+    assert threshold is None or math.isfinite(threshold)
+    return "used"
+
+
+OWN_SENTENCES = ("not finite", "X has", "text_model must be a folder")
 
 
 def load_and_use(folder: Path) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import hostile_files as make
 import numpy as np
 import pytest
 from fuzz_targets import CORPUS
+from hostile_models import change_card, prepared_models, products
 
 from twofold.cli import main
 from twofold.experiments import read_record
@@ -59,3 +63,169 @@ def test_what_records_say_is_text_in_markdown_and_on_the_page():
     assert "[heading" not in tables.replace(r"\[", "")
     assert not any(line.startswith("# [") for line in tables.splitlines())
     assert "<script>alert" not in paper_page([hostile])
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> Path:
+    """A folder of good files and of careless ones, with two models."""
+    folder = tmp_path_factory.mktemp("files")
+    table = products(8)
+    heading = ",".join(["id", *table.column_names])
+    rows = [map(str, row.values()) for row in table.to_pylist()]
+    lines = [f"r{k},{','.join(row)}" for k, row in enumerate(rows)]
+    named = {
+        "rows.csv": "\n".join([heading, *lines]),
+        "again.csv": "\n".join([heading, *lines, lines[0]]),
+        "few.csv": "id,title,price\nr0,lamp,3",
+        "own.csv": "id,x,kind\na,1,k\nb,2,l\nc,4,m",
+        "one_kind.csv": "id,x,kind\na,1,k\nb,2,k\nc,4,k",
+        "no_kind.csv": "id,x,kind\na,1,\nb,2,\nc,4,",
+        "one.csv": "id,x,kind\na,1,k",
+        "equal.csv": "id,x,kind\na,1,k\nb,1,k\nc,1,l",
+        "empty.csv": "",
+        "heading.csv": heading,
+        "broken.csv": f"{heading}\nr0,lamp",
+        "pairs.csv": "left,right,similar\nr0,r1,1\nr0,r2,0",
+        "unknown.csv": "left,right,similar\nr0,r1,1\nr0,zz,0",
+        "maybe.csv": "left,right,similar\nr0,r1,maybe",
+        "alike.csv": "left,right,similar\nr0,r1,1\nr2,r3,1",
+        "numbers.csv": "left,right,similar\n0,1,1\n0,2,0",
+        "triplets.csv": "anchor,positive,negative\nr0,r1,r1",
+        "there.csv": "x",
+        "there.html": "x",
+        "there.onnx": "x",
+        "other/notes.txt": "x",
+        "pictures/a/1.png": "no picture",
+        "pictures/a/2.png": "no picture",
+        "pictures/b/3.png": "no picture",
+        "damaged.parquet": "PAR1",
+    }
+    for name, content in named.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content + "\n" if content else "")
+    (folder / "nothing").mkdir()
+    np.save(folder / "x.npy", np.eye(8, 3, dtype=np.float32))
+    np.save(folder / "wide.npy", np.eye(8, 5, dtype=np.float32))
+    np.save(folder / "nan.npy", np.full((8, 3), np.nan))
+    for name in ("forest", "embedding"):
+        shutil.copytree(prepared_models()[name], folder / name)
+    shutil.copytree(folder / "forest", folder / "newer")
+    change_card(folder / "newer", "format_version", 9, "prepared.json")
+    return folder
+
+
+FIT = "fit rows.csv --labels colour --out model "
+EVALUATE = "evaluate forest rows.csv --pairs pairs.csv "
+MATCH = "match forest rows.csv --out m.csv "
+SEARCH = "search forest --index rows.csv --query rows.csv "
+MISTAKES = [
+    # command line, what is said
+    ("fit nope.csv --labels kind --out model", r"The file nope\.csv does not exist"),
+    ("fit rows.csv --out model", "Say what is alike in one way: .*; 0 were given"),
+    ("fit rows.csv --labels colour --pairs pairs.csv --out model", "2 were given"),
+    ("fit rows.csv --labels color --out model", r"rows\.csv has no column 'color'. Did you mean"),
+    (FIT + "--id di", r"rows\.csv has no column 'di'"),
+    (FIT + "--text titel", r"rows\.csv has no column 'titel'\. Did you mean 'title'\?"),
+    (FIT + "--columns pricy", r"rows\.csv has no column 'pricy'\. Did you mean 'price'\?"),
+    (FIT + "--columns price --columns colour", "--columns names 'colour', and --labels too"),
+    (FIT + "--columns price --text title", "--text names the column 'title', and --columns leaves"),
+    (FIT + "--image picture", r"rows\.csv has no column 'picture'"),
+    (FIT + "--image title", r"The column 'title' of rows\.csv: None of the 8 image files"),
+    (FIT + "--image-size 16", r"--image-size is for images, and rows\.csv is none"),
+    (FIT + "--text-model nope", "--text-model must be a folder on this computer, and nope is none"),
+    (FIT + "--text-model other", "other is no text model that can be opened"),
+    (FIT + "--valid pairs.csv", "--valid goes with --pairs"),
+    (FIT + "--right few.csv", "--labels is for one table"),
+    (FIT + "--device gpu", "device must be 'auto', 'cpu', 'cuda' or 'cuda:N', got 'gpu'"),
+    (FIT + "--components 1000000000", "1,000,000,000 components of 8 rows take .* --components"),
+    ("fit again.csv --labels colour --out model", r"again\.csv must name every row differently"),
+    ("fit own.csv --labels kind --out model", r"'kind' of own\.csv says too little .*no similar"),
+    ("fit one_kind.csv --labels kind --out model", r"'kind' of one_kind\.csv says too little"),
+    ("fit no_kind.csv --labels kind --out model", r"'kind' of no_kind\.csv says .*is unknown"),
+    ("fit one.csv --labels kind --out model", r"'kind' of one\.csv says too little to learn"),
+    ("fit equal.csv --labels kind --out model", "No column of the table can become features"),
+    ("fit empty.csv --labels kind --out model", r"empty\.csv is empty"),
+    ("fit heading.csv --labels colour --out model", r"heading\.csv has a heading but no row"),
+    ("fit broken.csv --labels colour --out model", r"broken\.csv has 2 field.s. at line 2, and 5"),
+    ("fit rows.csv --pairs unknown.csv --out model", "are not in rows.csv, first 'zz' at line 3"),
+    ("fit rows.csv --pairs maybe.csv --out model", r"'similar' of maybe\.csv .*line 2 .'maybe'"),
+    ("fit rows.csv --pairs alike.csv --out model", r"alike\.csv says too little .*no dissimilar"),
+    ("fit rows.csv --pairs pairs.csv --valid unknown.csv --out model", "first 'zz' at line 3"),
+    ("fit rows.csv --triplets triplets.csv --out model", r"triplets\.csv name an item twice"),
+    ("fit rows.csv --right few.csv --pairs pairs.csv --out model", "lacks|not in few|no column"),
+    ("fit x.npy --right wide.npy --pairs numbers.csv --out model", "with 3 features .* with 5"),
+    ("fit x.npy --right rows.csv --pairs pairs.csv --out model", "are of different kinds"),
+    (
+        "fit x.npy --pairs pairs.csv --columns a --out model",
+        "--columns is for .* x.npy is a matrix",
+    ),
+    ("fit nan.npy --pairs pairs.csv --out model", r"nan\.npy must hold finite numbers"),
+    ("fit nothing --out model", "nothing holds no image"),
+    ("fit pictures --text title --out model", "--text is for .* pictures is a folder of images"),
+    ("fit pictures --out model", "of pictures: None of the 3 image files looked at can be read"),
+    ("fit rows.csv --labels colour --out other", "other holds other things than a model"),
+    ("fit rows.csv --labels colour --out forest", "forest is there already: .*--overwrite"),
+    ("fit rows.csv --labels colour --out there.csv", r"there\.csv is a file: name a folder"),
+    ("evaluate nope rows.csv --pairs pairs.csv", "There is no model folder nope"),
+    ("evaluate rows.csv rows.csv --pairs pairs.csv", r"There is no model folder rows\.csv"),
+    ("evaluate nothing rows.csv --pairs pairs.csv", "nothing is no Twofold model"),
+    ("evaluate newer rows.csv --pairs pairs.csv", "newer/prepared.json has format version 9"),
+    ("evaluate forest rows.csv", "Say what is alike in one way"),
+    ("evaluate forest rows.csv --labels color", r"rows\.csv has no column 'color'\. Did you mean"),
+    ("evaluate forest few.csv --pairs pairs.csv", r"few\.csv has no column 'colour'"),
+    ("evaluate forest x.npy --pairs pairs.csv", r"fitted on a table, and x\.npy is an array"),
+    ("evaluate forest rows.csv --pairs alike.csv", r"all 2 of alike\.csv are alike: add some"),
+    (EVALUATE + "--threshold nan", "--threshold must be a finite number, got nan"),
+    (EVALUATE + "--page there.html", r"there\.html is there already: .*--overwrite"),
+    ("embed forest rows.csv --out e.txt", r"e\.txt must end in one of \.parquet, \.pq, \.npy"),
+    ("embed forest nope.parquet --out e.npy", r"The file nope\.parquet does not exist"),
+    ("embed forest damaged.parquet --out e.npy", r"damaged\.parquet cannot be read"),
+    ("embed forest few.csv --out e.npy", r"few\.csv has no column 'colour'"),
+    ("embed forest rows.csv --out no/e.npy", "The folder .*no does not exist: make it first"),
+    (MATCH + "--columns titel", r"rows\.csv has no column 'titel'\. Did you mean 'title'\?"),
+    (MATCH + "--threshold inf", "--threshold must be a finite number, got inf"),
+    (MATCH + "--clusters --one-to-one", "exclude each other"),
+    (MATCH + "--clusters --previous few.csv", r"few\.csv has no column 'group'"),
+    ("match forest rows.csv few.csv --out m.csv", r"few\.csv has no column 'colour'"),
+    ("match forest rows.csv --out there.csv", r"there\.csv is there already"),
+    (SEARCH + "--columns titel", r"rows\.csv has no column 'titel'"),
+    (SEARCH + "--out found.txt", r"found\.txt must end in one of \.csv, \.parquet, \.pq"),
+    (SEARCH + "--store other", "other holds other things and is left alone"),
+    (SEARCH + "--store no/store", "The folder .*no does not exist: make it first"),
+    ("search forest --index rows.csv --query few.csv", r"few\.csv has no column 'colour'"),
+    ("search forest --index rows.csv --query x.npy", r"fitted on a table, and x\.npy is an array"),
+    ("export forest --onnx model.txt", r"model\.txt must end in \.onnx"),
+    ("export forest --onnx there.onnx", r"there\.onnx is there already: .*--overwrite"),
+    ("export nothing --onnx model.onnx", "nothing is no Twofold model"),
+]
+
+
+@pytest.mark.parametrize(("line", "sentence"), MISTAKES, ids=[line for line, _ in MISTAKES])
+def test_a_mistake_is_one_sentence_and_nothing_is_written(
+    files, monkeypatch, capsys, line, sentence
+):
+    monkeypatch.chdir(files)
+    before = sorted(files.rglob("*"))
+    assert run(monkeypatch, *line.split()) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert len(printed.err.splitlines()) == 1
+    assert re.search(sentence, printed.err), printed.err
+    assert sorted(files.rglob("*")) == before
+
+
+def test_more_candidates_or_neighbours_than_rows_are_all_there_are(files, monkeypatch, capsys):
+    monkeypatch.chdir(files)
+    place = files / "found.csv"
+    for line in (
+        f"match forest rows.csv --threshold -1 --candidates 1000000 --out {place}",
+        f"search forest --index rows.csv --query rows.csv -k 100 --store {files / 's'} --out {place}",
+    ):
+        monkeypatch.setattr("sys.argv", ["twofold", *line.split()])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert not stop.value.code
+        n_rows = len(place.read_text().splitlines()) - 1
+        assert n_rows == (28 if line.startswith("match") else 64)
+        place.unlink()
+    shutil.rmtree(files / "s")

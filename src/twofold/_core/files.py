@@ -42,6 +42,13 @@ def check_folder_place(path: str | os.PathLike[str]) -> Path:
         return target
 
 
+def check_folder_for(path: str | os.PathLike[str], marker: str) -> Path:
+    """Return where `new_folder` would make one: to be asked before long work."""
+    target = _folder_place(path, marker)
+    with _beside(target):
+        return target
+
+
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
     """Write `text` to `path`, whole or not at all; return the path."""
     with new_file(path) as beside:
@@ -73,14 +80,7 @@ def new_folder(path: str | os.PathLike[str], marker: str) -> Iterator[Path]:
     A folder that is there already is replaced only if it holds the file `marker` or nothing at
     all, so that a mistyped name costs nothing.
     """
-    target = _followed(path)
-    if target.exists() and not target.is_dir():
-        raise FileExistsError(f"{target} is a file: name a folder.")
-    if target.is_dir() and any(target.iterdir()) and not (target / marker).is_file():
-        raise FileExistsError(
-            f"{target} holds other things and is left alone: name a new folder, or one with "
-            f"{marker} in it to replace."
-        )
+    target = _folder_place(path, marker)
     with _beside(target) as beside, _said_where(target):
         filled = beside / "new"
         filled.mkdir()
@@ -131,6 +131,19 @@ def _file_place(path: str | os.PathLike[str]) -> Path:
         )
     if target.exists() and not os.access(target, os.W_OK):
         raise PermissionError(f"{target} is protected from writing: name another file.")
+    return target
+
+
+def _folder_place(path: str | os.PathLike[str], marker: str) -> Path:
+    """Return where a folder is to be made; refuse what is there and is not to be replaced."""
+    target = _followed(path)
+    if target.exists() and not target.is_dir():
+        raise FileExistsError(f"{target} is a file: name a folder.")
+    if target.is_dir() and any(target.iterdir()) and not (target / marker).is_file():
+        raise FileExistsError(
+            f"{target} holds other things and is left alone: name a new folder, or one with "
+            f"{marker} in it to replace."
+        )
     return target
 
 

@@ -161,7 +161,9 @@ def read_records(path: str | os.PathLike[str], *, id_column: str | None = None) 
 def refuse_id_column(place: Path, id_column: str | None) -> None:
     """Refuse a column's name where there are no columns."""
     if id_column is not None:
-        raise ValueError(f"id_column={id_column!r} names a column, but {place} has none.")
+        raise ValueError(
+            f"id_column={id_column!r} names a column, but {place} has none: leave it out."
+        )
 
 
 def id_names(id_column: str | None) -> tuple[str, ...]:

@@ -47,6 +47,7 @@ def candidate_pairs(
     k = check_count("k", k)
     left = _joined(as_arrow("records", records))
     right = None if right_records is None else _joined(as_arrow("right_records", right_records))
+    k = min(k, (left if right is None else right).n_records)  # nobody has more partners
     lists = [_nearest_texts(left, right, kind, k) for kind in SEARCHED]
     if points is not None:
         lists.append(_nearest_points(points, right_points, k))

@@ -120,6 +120,11 @@ class Comparison:
     rarity: dict[tuple[str, str], Rarity]
     one_table: bool
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that a table has to have."""
+        return tuple(plan.name for plan in self.plans if plan.name != JOINED)
+
     def prepare(self, left: pyarrow.Table, right: pyarrow.Table | None) -> PreparedTables:
         """Cut and weigh every column of both tables, and find each record's competitors."""
         cuts = [_cut(table, self.plans) for table in (left, right) if table is not None]

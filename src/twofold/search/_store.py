@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from twofold._core.files import new_folder
+from twofold._core.files import check_folder_for, new_folder
 from twofold._core.numpy_files import read_npy
 from twofold._core.text_files import read_json
 from twofold.search import _files
@@ -159,6 +159,12 @@ class IndexStore:
         self.index.add([one for one, _ in arrived], points, replace=True)
         self._digests.update(arrived)
         self._awaited = self._awaited[n_points:]
+
+    @staticmethod
+    def check_place(folder: str | os.PathLike[str]) -> None:
+        """Refuse a folder that `save` could not make, before the work; one of its own is taken."""
+        if not (Path(folder) / STORE).is_file():
+            check_folder_for(folder, STORE)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write index and digests to a folder, whole or not at all."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from twofold._core.files import new_file
 from twofold.datasets import iterate_records
 from twofold.tasks._phases import Phases, Progress
-from twofold.tasks._places import check_new_file
+from twofold.tasks._places import check_new_file, check_suffix
 from twofold.tasks._prepared_model import PreparedModel
 
 SUFFIXES = (".parquet", ".pq", ".npy")
@@ -76,8 +76,7 @@ def embed_file(request: EmbedRequest, progress: Progress | None = None) -> Embed
         Called as the work goes on.
     """
     suffix = request.out.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ValueError(f"{request.out} must end in one of {', '.join(SUFFIXES)}.")
+    check_suffix(request.out, SUFFIXES)
     check_new_file(request.out, request.overwrite)
     ids_file = request.out.with_name(f"{request.out.stem}-ids.csv") if suffix == ".npy" else None
     if ids_file is not None:
@@ -178,7 +177,8 @@ def _write_ids(path: Path, parts: list[NDArray[Any]]) -> bool:
 def _n_rows(path: Path) -> int | None:
     """Return how many rows a file has, if it says so at once; a text does not."""
     if path.suffix.lower() in (".parquet", ".pq"):
-        from pyarrow import parquet
+        from pyarrow import ArrowException, parquet
 
-        return int(parquet.read_metadata(path).num_rows)
+        with suppress(OSError, ArrowException):  # whoever reads it says what is wrong
+            return int(parquet.read_metadata(path).num_rows)
     return None

@@ -133,16 +133,14 @@ def evaluate_files(request: EvaluateRequest, progress: Progress | None = None) -
         raise ValueError("Say what is alike in one way: --pairs FILE or --labels COLUMN.")
     with phases.phase("opening"):
         model = PreparedModel.open(request.model, device=request.device)
-        threshold = model.decision.threshold if request.threshold is None else request.threshold
-    if threshold is None:
-        raise ValueError(
-            f"{request.model} has no threshold, from which on a pair is alike: add --threshold."
-        )
+        threshold = model.decision.threshold_or(request.threshold, request.model)
     with phases.phase("reading"):
         left = read_records(request.data, id_column=request.id_column)
         right = left
         if request.right is not None:
             right = read_records(request.right, id_column=request.id_column)
+        for table in (left, right):
+            model.check(table)
     with phases.phase("scoring"):
         scored = (_by_pairs if request.labels is None else _by_labels)(request, model, left, right)
         decisions = decision_scores(
@@ -181,8 +179,14 @@ def _by_pairs(
 ) -> _Scored:
     assert request.pairs is not None
     stated = read_pairs(request.pairs, left, None if right is left else right)
+    similar = stated.similar > 0.5
+    if similar.all() or not similar.any():
+        raise ValueError(
+            f"Scores need pairs of both kinds, and all {similar.size} of {request.pairs} are "
+            f"{'alike' if similar.all() else 'not alike'}: add some of the other kind."
+        )
     pairs = np.column_stack([stated.left, stated.right])
-    return _Scored(pairs, stated.similar > 0.5, model.pair_scores(left, right, pairs), None)
+    return _Scored(pairs, similar, model.pair_scores(left, right, pairs), None)
 
 
 def _by_labels(

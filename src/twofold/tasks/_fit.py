@@ -19,10 +19,10 @@ from twofold.preparation import (
 )
 from twofold.regression import Network, take_rows
 from twofold.relations import PairRelation, Relation, TripletRelation
+from twofold.tasks._fit_checks import check_request, check_tables
 from twofold.tasks._fit_input import FitRequest, Input, prepare_input
 from twofold.tasks._held_out import HeldOut, features_similarity, given_validation, hold_out
 from twofold.tasks._phases import Phases, Progress
-from twofold.tasks._places import check_new_model
 from twofold.tasks._prepared_model import (
     Decision,
     PreparedModel,
@@ -104,7 +104,7 @@ def fit_files(request: FitRequest, progress: Progress | None = None) -> FitResul
     progress : callable (what, share), optional
         Called as the work goes on.
     """
-    check_new_model(request.out, request.overwrite)
+    check_request(request)
     with gathered() as warned:
         result = _fit(request, Phases(progress))
     return replace(result, notes=(*result.notes, *warned))
@@ -116,6 +116,7 @@ def _fit(request: FitRequest, phases: Phases) -> FitResult:
         right = None
         if request.right is not None:
             right = read_records(request.right, id_column=request.id_column)
+        check_tables(request, left, right)
         labels = request.labels or _folder_labels(request, left)
         relation = read_relation(
             left, right, labels=labels, pairs=request.pairs, triplets=request.triplets
@@ -164,11 +165,7 @@ def _hold_out(request: FitRequest, given: Input, relation: Relation) -> HeldOut 
             "`twofold search`, or calibrate one on pairs."
         )
         return None
-    if request.valid is not None:
-        if not isinstance(relation, PairRelation):
-            raise ValueError(
-                "--valid goes with --pairs: it names further pairs of the same tables."
-            )
+    if request.valid is not None and isinstance(relation, PairRelation):
         stated = read_pairs(request.valid, given.left, given.right)
         return given_validation(relation, as_pair_relation(stated, given.left, given.right))
     held = hold_out(relation, request.seed)

@@ -92,7 +92,10 @@ def _prepare_images(
     paths = [table.image_paths(column) for table in (left, right) if table is not None]
     size: Any = "auto" if request.image_size is None else request.image_size
     preparation = ImagePreparation(size=size)
-    preparation.fit([path for some in paths for path in some])
+    try:
+        preparation.fit([path for some in paths for path in some])
+    except ValueError as error:
+        raise ValueError(f"The column {column!r} of {left.path}: {error}") from error
     decoded = [preparation.decode(some) for some in paths]
     features = _stacked([one.images for one in decoded])
     given = Input(left, right, "images", preparation, features, notes)

@@ -17,12 +17,13 @@ from twofold._core.files import new_file
 from twofold.datasets import Records, read_records
 from twofold.matching import candidate_pairs, group_pairs, one_to_one
 from twofold.search import NeighbourIndex
-from twofold.tasks._group_names import read_groups
+from twofold.tasks._group_names import PreviousGroups, read_groups
 from twofold.tasks._phases import Phases, Progress
-from twofold.tasks._places import check_new_file
+from twofold.tasks._places import check_new_file, check_suffix
 from twofold.tasks._prepared_model import PreparedModel
 
-SUFFIXES = (".csv", ".parquet", ".pq")
+TABLE_SUFFIXES = (".csv", ".parquet", ".pq")
+"""Of files that a table is written to."""
 N_CANDIDATES = 20
 """Candidates of a left row that the pair model decides on."""
 
@@ -102,11 +103,7 @@ def match_files(request: MatchRequest, progress: Progress | None = None) -> Matc
     phases = Phases(progress)
     with phases.phase("opening"):
         model = PreparedModel.open(request.model, device=request.device)
-    threshold = model.decision.threshold if request.threshold is None else request.threshold
-    if threshold is None:
-        raise ValueError(
-            f"{request.model} has no threshold, from which on a pair is alike: add --threshold."
-        )
+    threshold = model.decision.threshold_or(request.threshold, request.model)
     with phases.phase("reading"):
         left = read_records(request.left, id_column=request.id_column)
         right = left
@@ -114,6 +111,8 @@ def match_files(request: MatchRequest, progress: Progress | None = None) -> Matc
             right = read_records(request.right, id_column=request.id_column)
         for table in (left, right):
             table.require(request.columns)
+            model.check(table)
+        previous = None if request.previous is None else read_groups(request.previous, left)
     candidates = _candidates(request, model, left, right, threshold, phases)
     kept = candidates.take(candidates.score >= threshold)
     if request.one_to_one:
@@ -124,7 +123,7 @@ def match_files(request: MatchRequest, progress: Progress | None = None) -> Matc
     n_groups = None
     with phases.phase("writing"):
         if request.clusters:
-            n_groups = _write_groups(request, left, kept)
+            n_groups = _write_groups(request, left, kept, previous)
         else:
             _write_pairs(request, left, right, kept, model.decision.by)
     tables = (left,) if right is left else (left, right)
@@ -141,8 +140,7 @@ def match_files(request: MatchRequest, progress: Progress | None = None) -> Matc
 
 
 def _check_request(request: MatchRequest) -> None:
-    if request.out.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"{request.out} must end in one of {', '.join(SUFFIXES)}.")
+    check_suffix(request.out, TABLE_SUFFIXES)
     if request.clusters and request.right is not None:
         raise ValueError("--clusters groups the rows of one table: leave the second one out.")
     if request.clusters and request.one_to_one:
@@ -202,11 +200,12 @@ def _write_pairs(
     write_table(request.out, pa.table(columns))
 
 
-def _write_groups(request: MatchRequest, left: Records, kept: _Matches) -> int:
+def _write_groups(
+    request: MatchRequest, left: Records, kept: _Matches, previous: PreviousGroups | None
+) -> int:
     """Write the group of every row; return how many groups have two rows or more."""
     import pyarrow as pa
 
-    previous = None if request.previous is None else read_groups(request.previous, left)
     groups = group_pairs(
         kept.left,
         kept.right,

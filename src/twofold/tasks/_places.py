@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from twofold._core.files import check_place
@@ -15,13 +16,19 @@ def check_new_file(path: Path, overwrite: bool) -> None:
     check_place(path)
 
 
+def check_suffix(path: Path, suffixes: Sequence[str]) -> None:
+    """Refuse a file whose name does not say in which of some formats it is to be."""
+    if path.suffix.lower() not in suffixes:
+        raise ValueError(f"{path} must end in one of {', '.join(suffixes)}.")
+
+
 def check_new_model(folder: Path, overwrite: bool) -> None:
     """Refuse a folder that is there already, or cannot be written: before the work."""
+    check_folder_can_be_made(folder)
     if folder.is_dir() and any(folder.iterdir()) and not overwrite:
         raise FileExistsError(
             f"{folder} is there already: name another folder, or add --overwrite."
         )
-    check_folder_can_be_made(folder)
 
 
 def check_folder_can_be_made(folder: Path) -> None:

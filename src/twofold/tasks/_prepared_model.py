@@ -7,6 +7,7 @@ each further part beside it. Reading it runs nothing.
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,17 @@ class Decision:
     by: Literal["embedding", "pair model"]
     threshold: float | None
 
+    def threshold_or(self, asked: float | None, model: Path) -> float:
+        """Return the threshold that a user asked for, else the one that was chosen by fitting."""
+        if asked is not None and not math.isfinite(asked):
+            raise ValueError(f"--threshold must be a finite number, got {asked}.")
+        threshold = self.threshold if asked is None else asked
+        if threshold is None:
+            raise ValueError(
+                f"{model} has no threshold, from which on a pair is alike: add --threshold."
+            )
+        return threshold
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedModel:
@@ -78,21 +90,43 @@ class PreparedModel:
     image_column: str | None = None
     pair_classifier: PairClassifier | None = None
 
-    def features(self, records: Records) -> Any:
-        """Return the features of rows, for the learner."""
+    def check(self, records: Records) -> None:
+        """Refuse rows of another kind, or without a column that was fitted on."""
         if self.source == "features":
             if records.features is None:
                 raise ValueError(
                     f"This model was fitted on arrays of numbers, and {records.path} is no .npy or "
                     ".npz file."
                 )
-            return records.features
+            n_fitted = getattr(self.learner, "n_features_in_", None)
+            if n_fitted is not None and records.features.shape[1] != n_fitted:
+                raise ValueError(
+                    f"{records.path} is {shape_of(records.features)}, and the model was fitted on "
+                    f"rows of {n_fitted}: take a file with the same features."
+                )
+            return
         if records.table is None:
             raise ValueError(
                 f"This model was fitted on {'a table' if self.source == 'table' else 'images'}, "
                 f"and {records.path} is an array of numbers."
             )
+        records.require(self._columns)
+
+    @property
+    def _columns(self) -> list[str]:
+        """The columns of a table that are needed."""
+        if isinstance(self.preparation, ImagePreparation):
+            return [self.image_column or "image"]
         assert self.preparation is not None
+        fitted = [plan.name for plan in self.preparation.columns_ if plan.n_features]
+        compared = () if self.pair_classifier is None else self.pair_classifier.comparison_.columns
+        return list(dict.fromkeys([*fitted, *compared]))
+
+    def features(self, records: Records) -> Any:
+        """Return the features of rows, for the learner."""
+        self.check(records)
+        if self.preparation is None:
+            return records.features
         if self.source == "images":
             return self.preparation.transform(records.image_paths(self.image_column or "image"))
         return self.preparation.transform(records.table)
@@ -157,6 +191,11 @@ class PreparedModel:
         return cls(learner, card["source"], preparation, decision, card["image_column"], classifier)
 
 
+def shape_of(features: Any) -> str:
+    """Return how large a matrix is, in words."""
+    return f"a matrix of {features.shape[0]:,} rows with {features.shape[1]:,} features"
+
+
 def _threshold(learner: EmbeddingLearner) -> float | None:
     return getattr(learner, "threshold_", None)
 
@@ -185,7 +224,8 @@ def _check_card(file: Path, card: Any) -> None:
         raise ValueError(f"{file} is damaged: it lacks {', '.join(missing)}.")
     decision = card["decision"]
     is_whole = (
-        card["source"] in KINDS
+        isinstance(card["source"], str)
+        and card["source"] in KINDS
         and isinstance(card["image_column"], str | None)
         and isinstance(decision, dict)
         and decision.keys() == {"by", "threshold"}

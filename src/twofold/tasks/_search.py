@@ -14,9 +14,9 @@ from scipy import sparse
 from twofold._core.model_card import CARD
 from twofold.datasets import Records, read_records
 from twofold.search import IndexStore, NeighbourIndex, Neighbours, row_digest
-from twofold.tasks._match import write_table
+from twofold.tasks._match import TABLE_SUFFIXES, write_table
 from twofold.tasks._phases import Phases, Progress
-from twofold.tasks._places import check_new_file
+from twofold.tasks._places import check_new_file, check_suffix
 from twofold.tasks._prepared_model import PREPARED, PreparedModel
 
 N_EMBEDDED = 2**16
@@ -89,9 +89,8 @@ def search_files(request: SearchRequest, progress: Progress | None = None) -> Se
     progress : callable (what, share), optional
         Called as the work goes on.
     """
-    for place in (request.out, request.page):
-        if place is not None:
-            check_new_file(place, request.overwrite)
+    store = request.store or request.index.with_name(f"{request.index.name}.index")
+    _check_places(request, store)
     phases = Phases(progress)
     with phases.phase("opening"):
         model = PreparedModel.open(request.model, device=request.device)
@@ -101,9 +100,10 @@ def search_files(request: SearchRequest, progress: Progress | None = None) -> Se
         queries = items
         if request.query != request.index:
             queries = read_records(request.query, id_column=request.id_column)
-    place = request.store or request.index.with_name(f"{request.index.name}.index")
+        for table in (items, queries):
+            model.check(table)
     with phases.phase("indexing"):
-        index, n_embedded = _kept_index(place, request.model, model, items, phases)
+        index, n_embedded = _kept_index(store, request.model, model, items, phases)
     with phases.phase("searching"):
         neighbours = _nearest(index, model, queries, items, request.k)
     result = SearchResult(
@@ -113,7 +113,7 @@ def search_files(request: SearchRequest, progress: Progress | None = None) -> Se
         n_items=items.n_items,
         n_embedded=n_embedded,
         metric=model.learner.metric_,
-        store=place,
+        store=store,
         title=f"{request.query.name} in {request.index.name}",
         query_images=_images(model, queries),
         index_images=_images(model, items),
@@ -122,6 +122,16 @@ def search_files(request: SearchRequest, progress: Progress | None = None) -> Se
     if request.out is not None:
         _write(request.out, result)
     return result
+
+
+def _check_places(request: SearchRequest, store: Path) -> None:
+    """Refuse places that cannot be written, before the work."""
+    if request.out is not None:
+        check_suffix(request.out, TABLE_SUFFIXES)
+    for file in (request.out, request.page):
+        if file is not None:
+            check_new_file(file, request.overwrite)
+    IndexStore.check_place(store)
 
 
 def _kept_index(

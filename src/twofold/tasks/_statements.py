@@ -5,11 +5,20 @@ Rows of two tables are numbered through: those of the right one come after those
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from twofold._core.reasons import reason_of
 from twofold.datasets import NamedPairs, Records, read_pairs, read_triplets
-from twofold.relations import LabelRelation, PairRelation, Relation, TripletRelation
+from twofold.relations import (
+    LabelRelation,
+    PairRelation,
+    Relation,
+    TripletRelation,
+    refuse_one_sided,
+)
 
 SEPARATORS = (";", "|")
 """Between the labels of an item that has several."""
@@ -33,14 +42,33 @@ def read_relation(
     if labels is not None:
         if right is not None:
             raise ValueError("--labels is for one table: with --right, name the pairs by --pairs.")
-        return LabelRelation(read_labels(left, labels))
+        with _said_of(f"The column {labels!r} of {left.path}"):
+            return _two_sided(LabelRelation(read_labels(left, labels)))
     if pairs is not None:
-        return as_pair_relation(read_pairs(pairs, left, right), left, right)
+        stated = read_pairs(pairs, left, right)
+        with _said_of(str(pairs)):
+            return _two_sided(as_pair_relation(stated, left, right))
     if right is not None:
         raise ValueError("--triplets is for one table: leave --right out.")
     assert triplets is not None
-    stated = read_triplets(triplets, left)
-    return TripletRelation(stated.anchor, stated.positive, stated.negative, left.n_items)
+    compared = read_triplets(triplets, left)
+    return TripletRelation(compared.anchor, compared.positive, compared.negative, left.n_items)
+
+
+@contextmanager
+def _said_of(where: str) -> Iterator[None]:
+    """Say of statements from which nothing can be learnt where they stand."""
+    try:
+        yield
+    except ValueError as error:
+        if where in str(error) or "has no column" in str(error):
+            raise
+        raise ValueError(f"{where} says too little to learn from ({reason_of(error)}).") from error
+
+
+def _two_sided(relation: Relation) -> Relation:
+    refuse_one_sided(relation)
+    return relation
 
 
 def as_pair_relation(stated: NamedPairs, left: Records, right: Records | None) -> PairRelation:
