@@ -35,6 +35,7 @@ X = (RNG(0).standard_normal((60, 5)) + 2 * np.eye(4, 5)[Y]).astype(np.float32)
 PAIRS = LabelRelation(Y).sample_pairs(2, 2, random_state=0)
 ODD_VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, -5, 1, 2, 3, 7, 10**6, 10**30, 0.5, -0.5, 1e-320, 1e38, 1e39, 1e308,
+    10**400,
     "", "..", "/etc/passwd", "auto", "cuda:9", "mlp", "no such thing", "x" * 2000, [], [0], [-1],
     [[1]], [1e38] * 4, {}, {"Network": {}}, {"Network": {"checkpoint": "/tmp/owned"}},
     {"Network": {"max_epochs": -3}}, {"Path": {}}, [None], ["a"] * 5,
@@ -130,6 +131,15 @@ def sign(folder: Path) -> None:
         file.write_text(json.dumps(card))
     except (ValueError, OSError, LookupError, TypeError):
         pass  # so damaged that there is nothing to sign
+    try:
+        prepared = json.loads((folder / "prepared.json").read_text())
+        prepared["sha256"] = {
+            file.relative_to(folder).as_posix(): _digest(file)
+            for file in folder.glob("*/*.safetensors")
+        }
+        (folder / "prepared.json").write_text(json.dumps(prepared))
+    except (ValueError, OSError, TypeError):
+        pass
 
 
 def change_card(folder: Path, path: str, value: Any, file: str = "model.json") -> None:
@@ -139,10 +149,11 @@ def change_card(folder: Path, path: str, value: Any, file: str = "model.json") -
     part = card
     for name in parents:
         part = part[int(name) if isinstance(part, list) else name]
+    key = int(last) if isinstance(part, list) else last
     if value is DELETED:
-        del part[last]
+        del part[key]
     else:
-        part[last] = value
+        part[key] = value
     (folder / file).write_text(json.dumps(card))
 
 

@@ -18,12 +18,16 @@ from hostile_models import (
     change_tensor,
     copied,
     fuzz_load,
+    fuzz_prepared,
     models,
+    open_and_use,
+    prepared_models,
     sign,
     small_learner,
 )
 
 from twofold import Network, load
+from twofold.tasks import PreparedModel
 
 WEIGHTS = "weights.safetensors"
 CARDS = [
@@ -202,4 +206,121 @@ def test_a_model_that_is_not_changed_is_opened(kind, tmp_path):
 def test_mutated_models_are_used_with_finite_numbers_or_refused_in_a_sentence(part):
     outcomes = [fuzz_load(f"{part}-{number}".encode()) for number in range(40)]
     assert "used" in outcomes or part
+    assert len(set(outcomes)) > 10
+
+
+PREPARED = [
+    # kind of model, entry of prepared.json, value, what is said
+    ("forest", "format", "twofold-model", "does not say 'twofold-prepared'"),
+    ("forest", "format_version", 2, "has format version 2, and this Twofold reads version 1"),
+    ("forest", "source", DELETED, r"prepared\.json is damaged: it lacks source"),
+    ("forest", "source", [], "its entries do not fit together"),
+    ("forest", "source", "images", "is damaged: 'preparation' is 'table'"),
+    ("forest", "source", "features", "its entries do not fit together"),
+    ("forest", "image_column", 5, "its entries do not fit together"),
+    ("forest", "decision/by", "oracle", "its entries do not fit together"),
+    ("forest", "decision/by", "embedding", "its entries do not fit together"),
+    ("forest", "decision/threshold", 10**400, "its entries do not fit together"),
+    ("forest", "decision/threshold", True, "its entries do not fit together"),
+    ("forest", "decision/threshold", math.nan, "holds NaN, which is no finite number"),
+    ("embedding", "decision/by", "pair model", "its entries do not fit together"),
+    ("forest", "preparation", None, "its entries do not fit together"),
+    ("forest", "preparation/version", 7, "has version 7, and this Twofold reads 1"),
+    ("forest", "preparation/plans", {}, "'plans' must be list"),
+    ("forest", "preparation/plans/0/kind", "pickle", "'kind' is 'pickle'"),
+    ("forest", "preparation/blocks", [], "there is no block"),
+    ("forest", "preparation/blocks/0", 5, "block 0 is no mapping"),
+    ("forest", "pair_model", [], "its entries do not fit together"),
+    ("forest", "pair_model/format", "1", "has format '1', and this version reads 1"),
+    ("forest", "pair_model/model", "pickle", "no such model: 'pickle'"),
+    ("forest", "pair_model/model", "linear", "is damaged"),
+    ("forest", "pair_model/base", "nan", "base is not"),
+    ("forest", "pair_model/threshold", "0.5", "threshold is not"),
+    ("forest", "pair_model/calibration/slope", "1", "slope is not"),
+    ("forest", "pair_model/calibration/slope", 1e308, "slope is not"),
+    ("forest", "pair_model/calibration/slope", 10**400, "slope is not"),
+    ("forest", "pair_model/calibration", {}, "no 'slope'"),
+    ("forest", "pair_model/calibration/owner", 1, "calibration holds more than slope and offset"),
+    ("forest", "pair_model/n_given", 1, "asks for similarities of one's own"),
+    ("forest", "pair_model/n_records", -1, "n_records is '-1'"),
+    ("forest", "pair_model/n_records", "9", "n_records is '9'"),
+    ("forest", "pair_model/columns", [], "columns of an unknown kind or twice"),
+    ("forest", "pair_model/columns/0/kind", [], "columns of an unknown kind or twice"),
+    ("forest", "pair_model/kind", "../x", "no such kind"),
+    ("forest", "sha256", [], "its entries do not fit together"),
+    ("forest", "sha256", {}, "is damaged or was changed: 'pair_model/"),
+]
+
+
+def refuse_prepared(folder: Path, sentence: str) -> None:
+    with pytest.raises((ValueError, FileNotFoundError), match=sentence) as refused:
+        PreparedModel.open(folder, device="cpu")
+    assert str(folder) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("kind", "entry", "value", "sentence"), PREPARED)
+def test_a_prepared_model_that_is_not_what_it_should_be_is_refused(
+    kind, entry, value, sentence, tmp_path
+):
+    folder = copied(kind, tmp_path)
+    change_card(folder, entry, value, "prepared.json")
+    refuse_prepared(folder, sentence)
+
+
+PAIR_FILE, TABLE_FILE = (
+    "pair_model/pair_model.safetensors",
+    "preparation/table_preparation.safetensors",
+)
+PARTS = [
+    (
+        "forest",
+        PAIR_FILE,
+        "model.value",
+        with_number(math.inf),
+        "holds numbers that are not finite",
+    ),
+    ("forest", PAIR_FILE, "model.left", lambda t: t * 0, "leads to one that does not follow"),
+    ("forest", PAIR_FILE, "model.feature", lambda t: t + 10**6, "a feature that there is not"),
+    ("forest", PAIR_FILE, "model.roots", lambda t: t - 10**6, "begins at a node that there is not"),
+    ("forest", PAIR_FILE, "model.value", lambda t: t[:-1], "arrays differ in length"),
+    ("forest", PAIR_FILE, "0.words.codes", lambda t: None, "no '0.words.codes'"),
+    ("linear", PAIR_FILE, "model.scale", lambda t: t * 0, "a scale is not above 0"),
+    ("linear", PAIR_FILE, "model.weight", lambda t: t[:-1], "has other shapes"),
+    ("forest", TABLE_FILE, "0.word.idf", with_number(math.nan), "'idf' must be .* finite numbers"),
+    ("forest", TABLE_FILE, "0.word.vocabulary", lambda t: t[:-1], "vocabulary cannot be read"),
+]
+
+
+@pytest.mark.parametrize(("kind", "file", "name", "change", "sentence"), PARTS)
+def test_parts_of_a_prepared_model_that_do_not_fit_are_refused(
+    kind, file, name, change, sentence, tmp_path
+):
+    folder = copied(kind, tmp_path)
+    change_tensor(folder, file, name, change)
+    refuse_prepared(folder, sentence)
+
+
+@pytest.mark.parametrize("file", [PAIR_FILE, TABLE_FILE])
+def test_a_file_that_changed_since_it_was_saved_is_named(file, tmp_path):
+    folder = copied("forest", tmp_path)
+    content = bytearray((folder / file).read_bytes())
+    content[-1] ^= 1
+    (folder / file).write_bytes(content)
+    refuse_prepared(folder, f"is damaged or was changed: '{file}' is not as it was saved")
+    (folder / file).unlink()
+    refuse_prepared(folder, f"is damaged or was changed: '{file}' is not there")
+
+
+@pytest.mark.parametrize("kind", ["forest", "linear", "embedding"])
+def test_a_prepared_model_that_is_not_changed_is_used(kind, tmp_path):
+    folder = copied(kind, tmp_path)
+    sign(folder)
+    assert open_and_use(folder) == "used"
+    assert kind in prepared_models()
+
+
+def test_mutated_prepared_models_are_used_or_refused_in_a_sentence():
+    outcomes = [fuzz_prepared(str(number).encode()) for number in range(80)]
+    assert "used" in outcomes
     assert len(set(outcomes)) > 10

@@ -23,6 +23,8 @@ from twofold.matching._set_similarities import Rarity
 
 FORMAT = 1
 FILE = "pair_model.safetensors"
+LARGEST = 1e30
+"""Of any number in a model: what is made of two of them is finite still."""
 Arrays = dict[str, NDArray[Any]]
 
 FOREST_TYPES = {
@@ -79,7 +81,7 @@ def read_model(description: Mapping[str, Any], folder: Path) -> tuple[Forest | L
         arrays = _read_arrays(place)
         comparison = _comparison(description, arrays)
         model = _model(description, arrays, _n_features(description, comparison))
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ValueError(
             f"{place} is damaged ({reason_of(error)}): fit the model again."
         ) from error
@@ -103,7 +105,9 @@ def _comparison(description: Mapping[str, Any], arrays: Arrays) -> Comparison:
     wrong = [plan.kind for plan in plans if plan.kind not in get_args(ColumnKind)]
     if wrong or not plans or len({plan.name for plan in plans}) < len(plans):
         raise ValueError(f"columns of an unknown kind or twice: {wrong}")
-    n_records = int(description["n_records"])
+    n_records = description["n_records"]
+    if type(n_records) is not int or not 0 <= n_records < 2**53:
+        raise ValueError(f"n_records is {str(n_records)[:20]!r}")
     rarity = {}
     for column, plan in enumerate(plans):
         for kind in SETS:
@@ -123,8 +127,12 @@ def _n_features(description: Mapping[str, Any], comparison: Comparison) -> int:
     n_given = description["n_given"]
     if isinstance(n_given, bool) or not isinstance(n_given, int) or n_given < 0:
         raise ValueError(f"n_given is {n_given!r}")
+    if description["calibration"].keys() - {"slope", "offset"}:
+        raise ValueError("its calibration holds more than slope and offset")
     for name in ("slope", "offset"):
         _finite(name, description["calibration"][name])
+    if description["kind"] not in ("boosted", "logistic"):
+        raise ValueError(f"no such kind: {str(description['kind'])[:20]!r}")
     _finite("threshold", description["threshold"])
     return len(comparison.feature_names) + n_given
 
@@ -165,13 +173,13 @@ def _array(arrays: Arrays, name: str, kind: Any) -> NDArray[Any]:
     array = arrays[name]
     if array.dtype != kind or array.ndim != 1:
         raise ValueError(f"{name} has another type or shape")
-    if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} holds numbers that are not finite")
+    if array.dtype.kind == "f" and not np.all(np.abs(array) <= LARGEST):
+        raise ValueError(f"{name} holds numbers that are not finite, or beyond {LARGEST:g}")
     return array
 
 
 def _finite(name: str, value: Any) -> float:
-    number = float(value)
-    if not np.isfinite(number):
-        raise ValueError(f"{name} is not finite")
-    return number
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not -LARGEST <= value <= LARGEST:
+        raise ValueError(f"{name} is not finite, or no number")
+    return float(value)

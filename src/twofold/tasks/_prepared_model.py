@@ -6,6 +6,7 @@ each further part beside it. Reading it runs nothing.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -26,6 +27,8 @@ from twofold.preparation import ImagePreparation, TablePreparation
 
 PREPARED, FORMAT, FORMAT_VERSION = "prepared.json", "twofold-prepared", 1
 PREPARATION, PAIR_MODEL = "preparation", "pair_model"
+LARGEST_THRESHOLD = 1e30
+"""Of a similarity: float32 ends at 1e38."""
 Source = Literal["table", "images", "features"]
 Preparation = TablePreparation | ImagePreparation
 KINDS: dict[Source, type[TablePreparation] | type[ImagePreparation] | None] = {
@@ -164,6 +167,7 @@ class PreparedModel:
                 "decision": {"by": self.decision.by, "threshold": self.decision.threshold},
                 "preparation": _save_part(self.preparation, place / PREPARATION),
                 "pair_model": _save_part(self.pair_classifier, place / PAIR_MODEL),
+                "sha256": _digests(place),
             }
             text = json.dumps(card, indent=2, allow_nan=False) + "\n"
             (place / PREPARED).write_text(text, encoding="utf-8")
@@ -179,6 +183,7 @@ class PreparedModel:
             return cls(learner, "features", None, Decision("embedding", _threshold(learner)))
         card = read_json_file(file)
         _check_card(file, card)
+        _check_digests(place, card["sha256"])
         with damage_said(place, "what prepares its rows"):
             kind = KINDS[card["source"]]
             preparation = (
@@ -187,6 +192,9 @@ class PreparedModel:
             classifier = None
             if card["pair_model"] is not None:
                 classifier = PairClassifier.open(card["pair_model"], place / PAIR_MODEL)
+                if classifier.n_given_:
+                    raise ValueError("its pair model asks for similarities of one's own")
+            _refuse_other_widths(file, learner, preparation)
             decision = Decision(**card["decision"])
         return cls(learner, card["source"], preparation, decision, card["image_column"], classifier)
 
@@ -209,6 +217,41 @@ def _save_part(part: Any, place: Path) -> dict[str, Any] | None:
     return description
 
 
+def _digests(place: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file of the further parts, by its path in the model's folder."""
+    return {
+        file.relative_to(place).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+        for part in (PREPARATION, PAIR_MODEL)
+        for file in sorted((place / part).glob("*"))
+        if file.is_file()
+    }
+
+
+def _check_digests(place: Path, noted: dict[str, Any]) -> None:
+    there = _digests(place)
+    names = sorted(noted.keys() | there.keys())
+    changed = next((name for name in names if noted.get(name) != there.get(name)), None)
+    if changed is not None:
+        what = "is not there" if changed not in there else "is not as it was saved"
+        raise ValueError(
+            f"{place} is damaged or was changed: {changed[:80]!r} {what}. Get the model "
+            "again, or fit it again."
+        )
+
+
+def _refuse_other_widths(
+    file: Path, learner: EmbeddingLearner, preparation: Preparation | None
+) -> None:
+    """Refuse features of which the learner does not take as many."""
+    n_taken = getattr(learner, "n_features_in_", None)
+    n_made = getattr(preparation, "n_features_out_", n_taken)
+    if n_made != n_taken:
+        raise ValueError(
+            f"{file} is damaged: it makes {n_made} features, and the model takes {n_taken}. Fit it "
+            "again."
+        )
+
+
 def _check_card(file: Path, card: Any) -> None:
     """Refuse a description that is not whole."""
     if not isinstance(card, dict) or card.get("format") != FORMAT:
@@ -218,7 +261,7 @@ def _check_card(file: Path, card: Any) -> None:
             f"{file} has format version {card.get('format_version')!r}, and this Twofold reads "
             f"version {FORMAT_VERSION}: fit the model again, or update Twofold."
         )
-    keys = {"source", "image_column", "decision", "preparation", "pair_model"}
+    keys = {"source", "image_column", "decision", "preparation", "pair_model", "sha256"}
     missing = sorted(keys - card.keys())
     if missing:
         raise ValueError(f"{file} is damaged: it lacks {', '.join(missing)}.")
@@ -232,7 +275,11 @@ def _check_card(file: Path, card: Any) -> None:
         and decision["by"] in ("embedding", "pair model")
         and isinstance(decision["threshold"], float | int | None)
         and not isinstance(decision["threshold"], bool)
+        # JSON has no infinity, but 1e999 is read as one.
+        and (decision["threshold"] is None or abs(decision["threshold"]) <= LARGEST_THRESHOLD)
         and isinstance(card["pair_model"], dict | None)
+        and (card["pair_model"] is None) == (decision["by"] == "embedding")
+        and isinstance(card["sha256"], dict)
         and isinstance(card["preparation"], dict) == (card["source"] != "features")
     )
     if not is_whole:
