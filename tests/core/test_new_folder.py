@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
 
 from twofold._core import file_switch
-from twofold._core.files import new_folder
+from twofold._core.files import new_file, new_folder
 
 
 def fill(place: Path, text: str = "new") -> None:
@@ -121,3 +122,13 @@ def test_a_path_may_be_text(tmp_path, monkeypatch):
     with new_folder("model", "card") as folder:
         (folder / "card").write_text("new")
     assert (tmp_path / "model" / "card").read_text() == "new"
+
+
+def test_a_full_disk_is_said_of_the_folder_and_not_of_what_is_on_its_way(tmp_path):
+    with (
+        pytest.raises(OSError, match=rf"^{tmp_path}/model could not be written \(no room\)"),
+        new_folder(tmp_path / "model", "card") as place,
+        new_file(place / "weights"),
+    ):
+        raise OSError(errno.ENOSPC, "no room")
+    assert not list(tmp_path.iterdir())

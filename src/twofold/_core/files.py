@@ -180,12 +180,14 @@ def _said_where(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in NO_ROOM:
+        # Within a folder on its way, a file's own sentence names a place that is gone with it.
+        full = error if error.errno in NO_ROOM else error.__cause__
+        if not isinstance(full, OSError) or full.errno not in NO_ROOM:
             raise
         raise OSError(
-            f"{target} could not be written ({error.strerror}): make room, or name another place. "
+            f"{target} could not be written ({full.strerror}): make room, or name another place. "
             "What was there before is as it was."
-        ) from error
+        ) from full
 
 
 def _flush(place: Path) -> None:
