@@ -26,8 +26,8 @@ def figure(scores: DecisionScores, name: str) -> str:
 
 
 def short(share: float) -> str:
-    """Return a share with three digits, without the zero in front."""
-    return f"{share:.3f}".removeprefix("0")
+    """Return a share in four characters: .925, and 1.00 for what rounds to one."""
+    return f"{share:.3f}".removeprefix("0")[:4]
 
 
 def plain_scores(scores: DecisionScores) -> dict[str, Any]:

@@ -28,8 +28,9 @@ def evaluate(
     ] = None,
     id_column: options.IdColumn = None,
     threshold: options.Threshold = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Where a page with curves and errors is written.")
+    page: Annotated[
+        Path | None,
+        typer.Option("--page", "--out", help="An HTML page with the curves and the errors."),
     ] = None,
     device: options.Device = "auto",
     seed: options.Seed = 0,
@@ -38,13 +39,13 @@ def evaluate(
 ) -> None:
     """Score a model on rows and statements that it has not seen.
 
-    Example: twofold evaluate model products.csv --right offers.csv --pairs test.csv --out page.html
+    Example: twofold evaluate model products.csv --right offers.csv --pairs test.csv --page page.html
     """
     from twofold.cli._console import show, show_json, step_bars
     from twofold.tasks import EvaluateRequest, check_new_file, evaluate_files
 
-    if out is not None:
-        check_new_file(out, overwrite)  # before the work, not after it
+    if page is not None:
+        check_new_file(page, overwrite)  # before the work, not after it
     request = EvaluateRequest(
         model=model,
         data=data,
@@ -58,17 +59,17 @@ def evaluate(
     )
     with step_bars() as progress:
         evaluation = evaluate_files(request, progress)
-    if out is not None:
+    if page is not None:
         from twofold._core.files import write_text
         from twofold.report import evaluation_page
 
-        write_text(out, evaluation_page(evaluation))
+        write_text(page, evaluation_page(evaluation))
     if as_json:
         show_json(_plain(evaluation))
         return
     _print(evaluation)
-    if out is not None:
-        show(f"Open {out} in a browser.")
+    if page is not None:
+        show(f"Open {page} in a browser.")
 
 
 def _print(evaluation: Evaluation) -> None:
@@ -95,7 +96,7 @@ def _print(evaluation: Evaluation) -> None:
         ("Called alike, and are not", evaluation.false_alarms, evaluation.n_false_alarms),
         ("Alike, and not found", evaluation.misses, evaluation.n_misses),
     ):
-        shown = [row for one in wrong[:SHOWN_ERRORS] for row in _side_by_side(one)]
+        shown = [row for one in wrong[:SHOWN_ERRORS] for row in (*_side_by_side(one), None)]
         if shown:
             show(
                 table(

@@ -1,0 +1,52 @@
+"""
+In a pipeline, with scikit-learn's tools
+========================================
+
+A learner is a scikit-learn transformer. It stands in front of a classifier, its network's parameters
+are searched with `GridSearchCV`, and it is cross-validated in the way it will be used: on new items,
+on pairs of new items, or on kinds that it has never seen.
+"""
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+
+from twofold import MetricLearner, Network, PairMetricLearner
+from twofold.evaluation import ClassFold, PairFolds
+
+X, y = load_digits(return_X_y=True)
+X, X_test, y, y_test = train_test_split(X, y, train_size=500, random_state=0)
+
+# %%
+# Neighbours in the learnt space classify. How long the network is trained is one more parameter
+# of the pipeline; new items decide.
+
+learner = MetricLearner(embedder=Network(), metric="seen", random_state=0)
+model = Pipeline([("learner", learner), ("neighbours", KNeighborsClassifier())])
+grid = {"learner__embedder__max_epochs": [1, 20], "neighbours__n_neighbors": [1, 5]}
+search = GridSearchCV(model, grid, cv=3).fit(X, y)
+print(f"best: {search.best_params_}")
+print(f"right about {search.score(X_test, y_test):.1%} of new digits")
+
+# %%
+# Whole classes held out: each fold learns from some digits, and is scored on pairs of the others.
+# The learner's own score is the AUROC of such pairs.
+
+for metric in ("seen", "unseen"):
+    learner = MetricLearner(embedder=Network(max_epochs=10), metric=metric, random_state=0)
+    scores = cross_val_score(learner, X, y, cv=ClassFold(3))
+    print(f'kinds never seen, metric="{metric}": {scores.mean():.3f}')
+
+# %%
+# From pairs: no item of a pair that is scored is in a pair that is learnt from. Pairs drawn at
+# random often share an item, and a fold that ignores this promises too much.
+
+rng = np.random.default_rng(0)
+pairs = rng.integers(len(X), size=(3000, 2))
+pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+alike = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+folds = list(PairFolds(3, random_state=0).split(pairs))
+scores = cross_val_score(PairMetricLearner(random_state=0), X[pairs], alike, cv=folds)
+print(f"pairs of new items: AUROC {scores.mean():.3f}")
