@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from twofold._core.checks import check_count
 from twofold.evaluation import nearest_indices
-from twofold.matching._columns import as_arrow, read_column
+from twofold.matching._columns import read_column
 from twofold.matching._neighbours import NOBODY, nearest_records
 from twofold.matching._set_similarities import fit_rarity, weigh
 from twofold.matching._texts import Texts, cut_texts
+from twofold.preparation import as_table
 
 SEARCHED = ("grams", "words")
 
@@ -45,8 +46,8 @@ def candidate_pairs(
         Rows, in the order of the left ones, the likeliest first.
     """
     k = check_count("k", k)
-    left = _joined(as_arrow("records", records))
-    right = None if right_records is None else _joined(as_arrow("right_records", right_records))
+    left = _joined(as_table(records))
+    right = None if right_records is None else _joined(as_table(right_records))
     lists = [_nearest_texts(left, right, kind, k) for kind in SEARCHED]
     if points is not None:
         lists.append(_nearest_points(points, right_points, k))
