@@ -2,9 +2,9 @@
 In a pipeline, with scikit-learn's tools
 ========================================
 
-A learner is a scikit-learn transformer. It stands in front of a classifier, its network's parameters
-are searched with `GridSearchCV`, and it is cross-validated in the way it will be used: on new items,
-on pairs of new items, or on kinds that it has never seen.
+A learner is a scikit-learn transformer. It stands in front of a classifier, its network's
+parameters are searched with `GridSearchCV`, and it is cross-validated in the way it will be used:
+on new items, on pairs of new items, or on kinds that it has never seen.
 """
 
 import numpy as np

@@ -172,9 +172,14 @@ def _print_decision(result: FitResult) -> None:
     decision = result.decision
     if decision.threshold is None:
         return
-    what = "probability" if decision.by == "pair model" else "similarity"
+    if decision.by == "pair model":
+        limit = f"from a probability of {decision.threshold:.4g} on"
+    elif result.metric == "euclidean":  # whose similarity is the negative distance
+        limit = f"up to a distance of {-decision.threshold:.4g}"
+    else:
+        limit = f"from a similarity of {decision.threshold:.4g} on"
     show(
-        f"The {decision.by} decides: a pair is alike from a {what} of {decision.threshold:.4g} on. "
+        f"The {decision.by} decides: a pair is alike {limit}. "
         "It was chosen on pairs that were held out, so F1 flatters a little: for others see "
         "`twofold evaluate`."
     )
