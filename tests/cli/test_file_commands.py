@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 from twofold.cli import app
 from twofold.cli._console import show, table
 from twofold.cli._decision_tables import short
+from twofold.cli._fit import _column_rows
+from twofold.preparation import ColumnPlan
 
 RUNNER = CliRunner()
 
@@ -138,8 +140,10 @@ def test_a_title_is_not_broken_where_its_table_ends(capsys):
 def test_every_share_takes_four_characters():
     shares = (0.0, 0.9251, 0.99951, 1.0)
     assert [short(share) for share in shares] == [".000", ".925", "1.00", "1.00"]
-        ".000",
-        ".925",
-        "1.00",
-        "1.00",
-    ]
+
+
+def test_of_very_many_columns_those_of_one_kind_are_one_row():
+    numbers = [ColumnPlan(f"f{n}", "number", n % 2, 1) for n in range(40)]
+    rows = _column_rows([ColumnPlan("title", "text", 0, 7), *numbers])
+    assert rows == [("title", "text", 0, 7, ""), ("f0 and 39 more", "number", 20, 40, "")]
+    assert len(_column_rows(numbers[:30])) == 30
