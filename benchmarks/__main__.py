@@ -34,6 +34,7 @@ ONLY_BY_NAME = (
     "hard_cases",
     "ablations",
     "hidden_factors",
+    "metric_ablations",
     "unseen",
 )
 """These take a quarter of an hour or more."""

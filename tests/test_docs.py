@@ -3,9 +3,13 @@
 import contextlib
 import io
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from twofold.cli import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -13,7 +17,7 @@ GENERATED = ("_build", "gallery", "generated")
 PAGES = sorted(
     path for path in DOCS.rglob("*.md") if not set(GENERATED) & set(path.relative_to(DOCS).parts)
 )
-CODE = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
+CODE = re.compile(r"```(python|console)\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)")
 NUMBER = re.compile(r"\d+\.\d+")
 WITH_CODE = [path for path in PAGES if "```python" in path.read_text(encoding="utf-8")]
@@ -31,11 +35,30 @@ def test_the_code_of_a_page_prints_what_stands_below_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    for code, shown in CODE.findall(path.read_text(encoding="utf-8")):
+    for language, code, shown in CODE.findall(path.read_text(encoding="utf-8")):
+        if language == "console":
+            assert_says(run_commands(code), shown)
+            continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(code, names)
         assert_same_text(printed.getvalue(), shown)
+
+
+def run_commands(code: str) -> str:
+    """Run what stands behind the dollar signs, and return what was printed."""
+    printed = ""
+    for line in code.splitlines():
+        result = CliRunner().invoke(app, shlex.split(line.removeprefix("$ twofold ")))
+        assert result.exit_code == 0, f"{line}\n{result.output}\n{result.exception!r}"
+        printed += result.output
+    return printed
+
+
+def assert_says(printed: str, shown: str) -> None:
+    """Look for what is shown in what was printed; how lines are broken and fractions are free."""
+    said, expected = (" ".join(NUMBER.sub("#", text).split()) for text in (printed, shown))
+    assert expected in said, printed
 
 
 def assert_same_text(printed: str, shown: str) -> None:

@@ -16,6 +16,7 @@ from twofold import (
     Network,
     PairRelation,
     Targets,
+    TargetWarning,
     solve_targets,
 )
 
@@ -217,3 +218,13 @@ def test_a_grid_search_reaches_networks_and_targets():
     best, chosen = search.best_estimator_, search.best_params_
     assert len(best.history_["regression"]) == chosen["embedder__max_epochs"]
     assert best.plan_.targets.margin == chosen["targets__margin"]
+
+
+def test_squared_error_of_more_classes_than_components_is_warned_of():
+    features, classes = X[:40], np.arange(40) % 10
+    squared = Network("mlp", loss="squared", max_epochs=1)
+    learner = MetricLearner(4, embedder=squared, metric="seen", device="cpu", random_state=0)
+    with pytest.warns(TargetWarning, match=r"learns 10 classes in .* n_components=10\."):
+        learner.fit(features, classes)
+    learner.set_params(n_components=10).fit(features, classes)
+    learner.set_params(n_components=4, embedder=Network("mlp", max_epochs=1)).fit(features, classes)

@@ -39,7 +39,7 @@ def evaluate(
 ) -> None:
     """Score a model on rows and statements that it has not seen.
 
-    Example: twofold evaluate model left.csv --right right.csv --pairs test.csv --page errors.html
+    Example: twofold evaluate model left.csv --right right.csv --pairs test.csv --page page.html
     """
     from twofold.cli._console import show, show_json, step_bars
     from twofold.tasks import EvaluateRequest, check_new_file, evaluate_files

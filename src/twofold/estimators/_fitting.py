@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold._core.warnings import TargetWarning, unsaid
 from twofold.estimators._plan import Plan
 from twofold.evaluation import Metric
 from twofold.feedback import Problem, Selection, Watch, pose_problem, select_candidate
@@ -87,7 +88,11 @@ class Fitting:
             which=which,
             output_scale=OutputScale(mean, scale),
             regression=possible_regression(
-                plan.regression, len(items), len(targets), solution.method == "spread"
+                plan.regression,
+                len(items),
+                len(targets),
+                is_spread=solution.method == "spread",
+                is_network=isinstance(plan.embedder, TrainingConfig),
             ),
             validation_fraction=plan.validation_fraction,
             callback=watch.callback,
@@ -107,7 +112,8 @@ class Fitting:
             return lambda rows: read_layers(embedder, take_rows(X, rows), names.every)
 
         def train(rows: NDArray[np.int64]) -> Read:
-            return reader(quietly.fit(take_rows(X, rows), relation.take(rows)).embedder)
+            with unsaid(TargetWarning):  # what is said of all classes holds for some
+                return reader(quietly.fit(take_rows(X, rows), relation.take(rows)).embedder)
 
         solved = MetricProblem(
             relation,

@@ -184,9 +184,9 @@ class Comparison:
             if plan.competes and kind in COMPETING:
                 key = plan.name, kind
                 yield compete(block[:, 0], pairs, tables.of_left[key], tables.of_right[key])
-        yield compare_spelling(
-            one.texts, one.sets["words"], other.texts, other.sets["words"], pairs
-        )
+        if plan.name != JOINED:
+            words, other_words = one.sets["words"], other.sets["words"]
+            yield compare_spelling(one.texts, words, other.texts, other_words, pairs)
         if one.numbers is not None and other.numbers is not None:
             yield compare_numbers(one.numbers, other.numbers, pairs)
 
@@ -211,7 +211,8 @@ class Comparison:
             for kind in SETS:
                 competing = COMPETITION_NAMES if plan.competes and kind in COMPETING else ()
                 kinds += [f"{kind} {what}" for what in (*SET_NAMES, *competing)]
-            kinds += SPELLING_NAMES
+            # Letter by letter, joined columns take most of the time and tell nothing more.
+            kinds += SPELLING_NAMES if plan.name != JOINED else ()
             kinds += NUMBER_NAMES if plan.kind in ("number", "date") else ()
             features += [(plan.name, what) for what in kinds]
         return features

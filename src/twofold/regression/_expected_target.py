@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from twofold._core.warnings import TargetWarning, warn_user
 from twofold.regression._features import Features
 from twofold.regression._network import Regression
 from twofold.regression._network_embedder import flip_some
@@ -122,13 +123,28 @@ def distinct_targets(
 
 
 def possible_regression(
-    regression: PlannedRegression, n_items: int, n_targets: int, is_spread: bool
+    regression: PlannedRegression,
+    n_items: int,
+    n_targets: int,
+    *,
+    is_spread: bool,
+    is_network: bool = True,
 ) -> Regression | Literal["direction"]:
     """Return the regression that was planned, as far as the targets allow it.
 
-    `is_spread` says that they are more classes' than there are components.
+    `is_spread` says that they are more classes' than there are components. Squared error then gives
+    means of the targets of all classes that an item may be of: points of new items get short, and
+    products of points go by that. New items of 300 classes in 256 components (24 hidden factors):
+    AUROC .976, against .991 by direction. A regressor has no other loss, a network is warned of.
     """
     if regression == "squared":
+        if is_spread and is_network:
+            warn_user(
+                f"Squared error learns {n_targets} classes in fewer components badly: where they "
+                "are hard to tell apart, points shrink to their mean. Set loss='auto', or "
+                f"n_components={n_targets}.",
+                TargetWarning,
+            )
         return "squared"
     if is_spread:
         return "direction"

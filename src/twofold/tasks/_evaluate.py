@@ -23,13 +23,14 @@ from twofold.tasks._phases import Phases, Progress
 from twofold.tasks._prepared_model import PreparedModel
 from twofold.tasks._statements import read_labels
 
-MOST_ITEMS = 1500
-"""Items with labels of which all pairs are scored, about a million; of more, a sample."""
+MOST_ITEMS = 1000
+"""Items with labels of which all pairs are scored, half a million; of more, a sample."""
 SHOWN_ERRORS = 20
 SHOWN_FIELDS = 20
 """Of a row; nobody reads five hundred side by side."""
 CURVE_POINTS = 200
-N_RESAMPLES = 1000
+MOST_DRAWN, N_RESAMPLES = 5 * 10**7, (100, 1000)
+"""Pairs that a bootstrap draws in all, some seconds' work, and the fewest and most resamples."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +152,7 @@ def evaluate_files(request: EvaluateRequest, progress: Progress | None = None) -
             scored.scores,
             threshold,
             units=scored.pairs[:, 0],
-            n_resamples=N_RESAMPLES if len(scored.pairs) <= 10**5 else 100,
+            n_resamples=int(np.clip(MOST_DRAWN // len(scored.pairs), *N_RESAMPLES)),
             random_state=request.seed,
         )
     is_called = scored.scores >= threshold

@@ -1,0 +1,155 @@
+"""Numbers of the metric room, each off, halved or doubled: what it is worth.
+
+Digits, five ways to learn from five classes and to score the five others, and vectors of 24 hidden
+factors, 100 classes of 10. The networks are the defaults' own and trained once; what a number
+changes is solved anew. All of these numbers were chosen in trials in which test scores of sets like
+these were seen: an ablation says whether a number matters here, not that its value is right.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+
+from benchmarks.ablations import _modules_with
+from benchmarks.figures import Figure
+from benchmarks.hidden_factors import make_factors
+from benchmarks.side_by_side import run_side_by_side
+from twofold import MetricLearner
+from twofold.estimators._fitting import Fit, Fitting
+from twofold.evaluation import all_pairs_auroc, retrieval_scores
+
+TITLE = "Ablations of the metric step: AUROC and recall@1 less the defaults', on classes never seen"
+SPLITS = ((0, 1, 2, 3, 4), (5, 6, 7, 8, 9), (0, 2, 4, 6, 8), (1, 3, 5, 7, 9), (0, 3, 4, 7, 9))
+N_FACTOR_SETS = int(os.environ.get("METRIC_ABLATION_FACTOR_SETS", "3"))
+NUMBERS: dict[str, tuple[Any, ...]] = {
+    "metric._layer_space.SHRINKAGE": (0.2, 0.5, 0.9),
+    "metric._layer_space.DISCRIMINANT_SHRINKAGE": (0.001, 0.5),
+    "metric._layer_space.MOST_DIRECTIONS": (128, 256),
+    "metric._layer_space.N_SAMPLED": (512, 4096),
+    "metric._weights.HARD_WEIGHT": (0.0, 1.0, 2.0),
+    "metric._weights.PRIOR_PAIRS": (1e-9, 0.25, 4.0, 1e9),
+    "metric._weights.LEAST_WEIGHT": (0.0, 0.05),
+    "metric._weights.MOST_PAIRS": (2500, 40_000),
+    "metric._gate.SHARE": (0.0, 0.2, 0.6),
+    "metric._solving.MOST_SOLVED_ON": (300,),
+    "metric._solving.MOST_CHOSEN_ON": (100,),
+}
+SHARE = "metric._gate.SHARE"
+SETTING = {
+    "digits": "; ".join(" ".join(map(str, split)) for split in SPLITS),
+    "24 factors": f"100 classes of 10, {N_FACTOR_SETS} sets",
+    "each figure": "mean over splits or sets of the score less that of the defaults, and its error",
+}
+Changes = dict[tuple[str, str, int], tuple[float, float]]
+"""From metric, number and which of its values ("" and -1 for the defaults) to the two scores."""
+
+
+def why_not() -> str | None:
+    return None
+
+
+def measure() -> list[Figure]:
+    jobs = [("digits", number) for number in range(len(SPLITS))]
+    jobs += [("24 factors", number) for number in range(N_FACTOR_SETS)]
+    scored: dict[str, list[Changes]] = {}
+    for (name, number), changes in run_side_by_side(score, jobs):
+        print(name, number, "done", flush=True)
+        scored.setdefault(name, []).append(changes)
+    return [figure for name, parts in scored.items() for figure in _figures(name, parts)]
+
+
+def score(name: str, number: int) -> Changes:
+    """Return the scores of one set, with each number changed in turn."""
+    warnings.simplefilter("ignore")
+    X, classes, X_new, new_classes = _problem(name, number)
+    changes: Changes = {}
+    for metric in ("unseen", "auto"):
+        memory: dict[bytes, tuple[Fit, dict[str, Any]]] = {}
+
+        def scores(metric: str = metric, memory: Any = memory) -> tuple[float, float]:
+            with patch.object(Fitting, "fit", _remembering(memory)):
+                learner = MetricLearner(metric=metric, random_state=number, device="cpu")
+                points = learner.fit(X, classes).transform(X_new)
+            retrieved = retrieval_scores(
+                points, new_classes, k=(1,), metric="cosine", n_resamples=0
+            )
+            return all_pairs_auroc(points, new_classes, metric="cosine"), retrieved.recall_at[1]
+
+        changes[metric, "", -1] = scores()
+        for constant, values in NUMBERS.items():
+            if constant == SHARE and metric == "unseen":
+                continue
+            for place, value in enumerate(values):
+                with _changed(constant, value):
+                    changes[metric, constant, place] = scores()
+    return changes
+
+
+def _problem(name: str, number: int) -> tuple[NDArray[Any], ...]:
+    if name == "24 factors":
+        return make_factors(100, number)
+    X, classes = load_digits(return_X_y=True)
+    is_seen = np.isin(classes, SPLITS[number])
+    X = X.astype(np.float32)
+    return X[is_seen], classes[is_seen], X[~is_seen], classes[~is_seen]
+
+
+def _remembering(memory: dict[bytes, tuple[Fit, dict[str, Any]]]) -> Any:
+    """Return a `Fitting.fit` that trains once on the same rows, and leaves the same generator."""
+    plain = Fitting.fit
+
+    def fit(self: Fitting, X: Any, relation: Any) -> Fit:
+        key = X.tobytes()
+        if key not in memory:
+            memory[key] = plain(self, X, relation), self.rng.bit_generator.state
+        fitted, state = memory[key]
+        self.rng.bit_generator.state = state
+        return fitted
+
+    return fit
+
+
+def _changed(constant: str, value: Any) -> Any:
+    """Change a constant wherever it is imported, and where it is the default of a parameter."""
+    from contextlib import ExitStack
+
+    from twofold.metric import GateCurve, _layer_space
+
+    module_name, _, attribute = constant.rpartition(".")
+    stack = ExitStack()
+    for module in _modules_with(module_name, attribute):
+        stack.enter_context(patch.object(module, attribute, value))
+    if attribute == "SHARE":
+        stack.enter_context(patch.object(GateCurve.__init__, "__defaults__", (value,)))
+    if attribute == "MOST_DIRECTIONS":
+        stack.enter_context(patch.object(_layer_space.leading_directions, "__defaults__", (value,)))
+    return stack
+
+
+def _figures(name: str, parts: list[Changes]) -> list[Figure]:
+    figures = []
+    for key in parts[0]:
+        metric, constant, place = key
+        for which, title in enumerate(("AUROC", "recall@1")):
+            scores = np.array([part[key][which] for part in parts])
+            if not constant:
+                figures.append(Figure(f"{name}, {metric}, defaults: {title}", float(scores.mean())))
+                continue
+            gain = scores - np.array([part[metric, "", -1][which] for part in parts])
+            error = float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else 0.0
+            changed = f"{constant.rpartition('.')[2]} = {NUMBERS[constant][place]}"
+            figures.append(
+                Figure(
+                    f"{name}, {metric}, {changed}: {title}",
+                    float(gain.mean()),
+                    note=f"± {error:.4f}",
+                )
+            )
+    return figures
