@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
 def test_fit_says_what_a_decision_needs_and_what_to_type_next(folder):
     said = " ".join((folder / "said.txt").read_text().split())
     for words in ("60 and 60 rows", "pairs that were held out", "features as given", "embedding",
-                  "F1", "decides: a pair is alike from", "learning", "twofold match"):  # fmt: skip
+                  "F1", "decides: a pair is alike", "learning", "twofold match"):  # fmt: skip
         assert words in said
     assert f"twofold match {folder / 'model'}" in said
 
