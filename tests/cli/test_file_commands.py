@@ -1,7 +1,9 @@
 """The commands for users' own files, as they are typed: what is printed, and how mistakes end."""
 
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 from product_files import product_tables
 from typer.testing import CliRunner
@@ -10,7 +12,11 @@ from twofold.cli import app
 from twofold.cli._console import show, table
 from twofold.cli._decision_tables import short
 from twofold.cli._fit import _column_rows
+from twofold.cli._search import _nearest
 from twofold.preparation import ColumnPlan
+from twofold.report import search_page
+from twofold.search import Neighbours
+from twofold.tasks import SearchResult
 
 RUNNER = CliRunner()
 
@@ -147,3 +153,20 @@ def test_of_very_many_columns_those_of_one_kind_are_one_row():
     rows = _column_rows([ColumnPlan("title", "text", 0, 7), *numbers])
     assert rows == [("title", "text", 0, 7, ""), ("f0 and 39 more", "number", 20, 40, "")]
     assert len(_column_rows(numbers[:30])) == 30
+
+
+@pytest.mark.parametrize(
+    ("metric", "heading", "value"),
+    [("dot", "similarity", "1.25"), ("cosine", "distance", "-0.25")],
+)
+def test_of_dot_products_a_search_shows_similarities(metric, heading, value, capsys):
+    one = np.full((1, 1), 1.25, np.float32)
+    found = Neighbours(np.array([["lamp"]]), np.zeros((1, 1), np.int64), one, 1 - one)
+    result = SearchResult(
+        *(np.array(["new"]), found, {}, 1, 1, metric, Path("store"), "new in lamps", (), (), {})
+    )
+    show(_nearest(result, 0))
+    shown = capsys.readouterr().out
+    assert heading in shown
+    assert f" {value} " in shown
+    assert f'<td>lamp</td><td class="number">{value}</td>' in search_page(result)
