@@ -44,7 +44,9 @@ numpydoc_class_members_toctree = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "filename_pattern": r"\.py$",
+    "filename_pattern": r"\.py$",  # these are run; scripts are only shown
+    "example_extensions": {".py", ".sh"},
+    "ignore_pattern": r"/data/",
     "download_all_examples": False,
     "show_signature": False,
     "write_computation_times": False,

@@ -27,8 +27,8 @@ mkdir -p "$out"
 twofold fit "$data/catalogue.csv" --labels labels --out "$out/model"
 
 # %%
-# Are items that the model considers alike really of one label? Asked about the new items, whose labels
-# were not used.
+# Do items that are near each other share labels? The new items tell, whose labels were not used.
+# With ``--page errors.html`` the pairs that it gets wrong are shown side by side.
 
 twofold evaluate "$out/model" "$data/new.csv" --labels labels
 

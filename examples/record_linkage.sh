@@ -37,8 +37,9 @@ twofold evaluate "$out/model" "$data/left.csv" --right "$data/right.csv" \
     --pairs "$data/test.csv" --page "$out/errors.html"
 
 # %%
-# All pairs of the two tables, each row at most once. Candidates are found by search, so tables of
-# a hundred thousand rows are no trouble. ``--columns`` puts what was compared beside the ids.
+# All pairs of the two tables, each row in one pair at most. Candidates are found by search: not
+# every row is compared with every other. ``--columns title`` would put the titles beside the ids.
 
-twofold match "$out/model" "$data/left.csv" "$data/right.csv" --one-to-one --out "$out/matches.csv"
+twofold match "$out/model" "$data/left.csv" "$data/right.csv" --one-to-one \
+    --out "$out/matches.csv"
 head -n 4 "$out/matches.csv"

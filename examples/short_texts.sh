@@ -10,8 +10,8 @@
 #     examples/short_texts.sh               # messages that are made up
 #     examples/short_texts.sh FOLDER OUT    # your own
 #
-# FOLDER has ``known.csv`` and ``new.csv`` with the columns ``id,text,topic``, and pairs of their rows in
-# ``known_pairs.csv`` and ``new_pairs.csv`` with the columns ``left,right,similar``.
+# FOLDER has ``known.csv`` and ``new.csv`` with the columns ``id,text,topic``, and pairs of their
+# rows in ``known_pairs.csv`` and ``new_pairs.csv`` with the columns ``left,right,similar``.
 
 set -euo pipefail
 here=$(dirname "$0")

@@ -77,8 +77,9 @@ def test_what_a_page_links_to_is_there(path: Path) -> None:
 
 def is_there(path: Path) -> bool:
     """Whether a file is in the tree, or is made of an example when the site is built."""
-    made_of = ROOT / "examples" / f"{path.stem}.py"
-    return path.exists() or (path.parent.name == "gallery" and made_of.exists())
+    if path.parent.name == "gallery":
+        return any((ROOT / "examples").glob(f"{path.stem}.*")) or path.stem == "index"
+    return path.exists()
 
 
 def test_every_page_is_in_some_table_of_contents() -> None:

@@ -28,7 +28,7 @@ def mnist() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     from twofold.datasets import load_mnist
 
     given = load_mnist("train")
-    return given.images[:, 0], given.labels, given.labels < 5
+    return given.images[:, 0], given.classes, given.classes < 5
 
 
 def omniglot() -> tuple[np.ndarray, np.ndarray, np.ndarray]:

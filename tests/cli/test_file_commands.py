@@ -1,12 +1,22 @@
 """The commands for users' own files, as they are typed: what is printed, and how mistakes end."""
 
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 from product_files import product_tables
 from typer.testing import CliRunner
 
 from twofold.cli import app
+from twofold.cli._console import show, table
+from twofold.cli._decision_tables import short
+from twofold.cli._fit import _column_rows
+from twofold.cli._search import _nearest
+from twofold.preparation import ColumnPlan
+from twofold.report import search_page
+from twofold.search import Neighbours
+from twofold.tasks import SearchResult
 
 RUNNER = CliRunner()
 
@@ -30,7 +40,7 @@ def folder(tmp_path_factory):
 def test_fit_says_what_a_decision_needs_and_what_to_type_next(folder):
     said = " ".join((folder / "said.txt").read_text().split())
     for words in ("60 and 60 rows", "pairs that were held out", "features as given", "embedding",
-                  "F1", "decides: a pair is alike from", "learning", "twofold match"):  # fmt: skip
+                  "F1", "decides: a pair is alike", "learning", "twofold match"):  # fmt: skip
         assert words in said
     assert f"twofold match {folder / 'model'}" in said
 
@@ -95,7 +105,7 @@ def test_the_page_of_a_search_lists_the_neighbours(folder):
         *(folder / "left.csv", "-k", 3, "--columns", "title", "--page", page),
     )
     assert done.exit_code == 0, done.output
-    assert "The 3 nearest of 30 rows" in page.read_text()
+    assert "The 3 nearest of 60 rows" in page.read_text()
     assert "Nearest to a0" in done.output
 
 
@@ -116,3 +126,47 @@ def test_a_mistake_is_one_sentence_and_nothing_is_written(folder, words, sentenc
     assert sentence in str(failed.exception)
     assert "\n" not in str(failed.exception)
     assert sorted(folder.iterdir()) == before
+
+
+def test_the_errors_are_shown_on_a_page_by_the_option_that_search_has_too(folder):
+    page = folder / "errors.html"
+    words = ("--right", folder / "right.csv", "--pairs", folder / "test.csv", "--page", page)
+    said = run("evaluate", folder / "model", folder / "left.csv", *words)
+    assert said.exit_code == 0, said.output
+    assert f"Open {page}" in said.output.replace("\n", "")
+    assert "<html" in page.read_text()
+
+
+def test_a_title_is_not_broken_where_its_table_ends(capsys):
+    title = "the title of a table that is far narrower than its title"
+    show(table(("n",), [("1",)], title=title))
+    assert title in capsys.readouterr().out
+
+
+def test_every_share_takes_four_characters():
+    shares = (0.0, 0.9251, 0.99951, 1.0)
+    assert [short(share) for share in shares] == [".000", ".925", "1.00", "1.00"]
+
+
+def test_of_very_many_columns_those_of_one_kind_are_one_row():
+    numbers = [ColumnPlan(f"f{n}", "number", n % 2, 1) for n in range(40)]
+    rows = _column_rows([ColumnPlan("title", "text", 0, 7), *numbers])
+    assert rows == [("title", "text", 0, 7, ""), ("f0 and 39 more", "number", 20, 40, "")]
+    assert len(_column_rows(numbers[:30])) == 30
+
+
+@pytest.mark.parametrize(
+    ("metric", "heading", "value"),
+    [("dot", "similarity", "1.25"), ("cosine", "distance", "-0.25")],
+)
+def test_of_dot_products_a_search_shows_similarities(metric, heading, value, capsys):
+    one = np.full((1, 1), 1.25, np.float32)
+    found = Neighbours(np.array([["lamp"]]), np.zeros((1, 1), np.int64), one, 1 - one)
+    result = SearchResult(
+        *(np.array(["new"]), found, {}, 1, 1, metric, Path("store"), "new in lamps", (), (), {})
+    )
+    show(_nearest(result, 0))
+    shown = capsys.readouterr().out
+    assert heading in shown
+    assert f" {value} " in shown
+    assert f'<td>lamp</td><td class="number">{value}</td>' in search_page(result)

@@ -1,4 +1,4 @@
-"""README's figures of the paper's protocol are those of the records in `results/runs`."""
+"""Figures of the paper's protocol, wherever they are told, are those of `results/runs`."""
 
 import re
 from pathlib import Path
@@ -25,9 +25,8 @@ METHODS = {
 PAPER_SETS = {"MNIST": "mnist", "CIFAR-10": "cifar10", "PubFig83": "pubfig83"}
 
 
-@pytest.fixture(scope="module")
-def readme() -> str:
-    return (ROOT / "README.md").read_text(encoding="utf-8")
+def page(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +35,9 @@ def groups() -> dict[str, RunGroup]:
     return {group.data_set: group for group in leading_groups(summarise(records))}
 
 
-def table_below(readme: str, heading: str) -> list[list[str]]:
+def table_below(text: str, heading: str) -> list[list[str]]:
     """Return the cells of the table whose first line starts so, that line first."""
-    lines = readme[readme.index(heading) :].split("\n\n")[0].splitlines()
+    lines = text[text.index(heading) :].split("\n\n")[0].splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return [rows[0], *rows[2:]]
 
@@ -56,9 +55,10 @@ def scores(group: RunGroup, method: str) -> tuple[str, str]:
 
 
 def test_the_table_of_several_labels_has_the_records_means_and_the_best_of_a_column_bold(
-    readme: str, groups: dict[str, RunGroup]
+    groups: dict[str, RunGroup],
 ) -> None:
-    (_, *sets), *rows = table_below(readme, "| | yeast | scene |")
+    text = page("docs/results/multilabel.md")
+    (_, *sets), *rows = table_below(text, "| | yeast | scene |")
     assert [row[0] for row in rows] == list(METHODS)
     for column, data_set in enumerate(sets, start=1):
         cells = [row[column].split(" / ") for row in rows]
@@ -70,10 +70,11 @@ def test_the_table_of_several_labels_has_the_records_means_and_the_best_of_a_col
             assert len(bold) == figures.count(max(figures))
 
 
+@pytest.mark.parametrize("name", ["README.md", "docs/results/paper.md"])
 def test_the_table_of_five_neighbours_has_the_records_means(
-    readme: str, groups: dict[str, RunGroup]
+    name: str, groups: dict[str, RunGroup]
 ) -> None:
-    _, *rows = table_below(readme, "| 5-NN accuracy; seconds are Twofold's |")
+    _, *rows = table_below(page(name), "| 5-NN accuracy; seconds are Twofold's |")
     for title, *figures in rows:
         group = groups[PAPER_SETS[title.split(",")[0]]]
         methods = ("fml-c", "fml-dp", "twofold", "siamese")
@@ -87,9 +88,9 @@ def test_the_table_of_five_neighbours_has_the_records_means(
 
 
 def test_the_shares_of_the_siamese_network_s_time_are_the_records(
-    readme: str, groups: dict[str, RunGroup]
+    groups: dict[str, RunGroup],
 ) -> None:
-    text = " ".join(readme.split())
+    text, readme = (" ".join(page(name).split()) for name in ("docs/results/paper.md", "README.md"))
     share = {
         (method, data_set): next(
             None if a.of_whole is None else wording.share(a.of_whole)
@@ -100,7 +101,8 @@ def test_the_shares_of_the_siamese_network_s_time_are_the_records(
         for data_set in PAPER_SETS.values()
     }
     ours, dot = ([share[m, s] for s in PAPER_SETS.values()] for m in ("twofold", "fml-dp"))
-    assert f"after {ours[0]}, {ours[1]} and {ours[2]} of its time" in text
+    for told in (text, readme):
+        assert f"after {ours[0]}, {ours[1]} and {ours[2]} of its time" in told
     assert f"FML-DP after {dot[0]}, {dot[1]} and {dot[2]}" in text
     assert share["fml-c", "cifar10"] is None
     assert (
@@ -112,7 +114,7 @@ def test_the_shares_of_the_siamese_network_s_time_are_the_records(
 @pytest.mark.parametrize(
     ("row", "device"), [("phase 1 of FML as published", "cpu"), ("the same on an H200", "cuda")]
 )
-def test_the_speed_of_phase_1_is_the_records(readme: str, row: str, device: str) -> None:
+def test_the_speed_of_phase_1_is_the_records(row: str, device: str) -> None:
     every = [
         summary
         for group in summarise(read_records(ROOT / "results" / "runs"))
@@ -120,7 +122,7 @@ def test_the_speed_of_phase_1_is_the_records(readme: str, row: str, device: str)
         if group.machine.device == device and summary.speed_up is not None
     ]
     speeds = [summary.speed_up for summary in every if summary.speed_up is not None]
-    (line,) = re.findall(rf"^\| {row}.*$", readme, flags=re.MULTILINE)
+    (line,) = re.findall(rf"^\| {row}.*$", page("docs/results/speed.md"), flags=re.MULTILINE)
     assert f"{wording.times(min(speeds))} to {wording.times(max(speeds))} times faster" in line
     assert {f"{s.targets_seconds.n} runs each" for s in every if s.targets_seconds} == {
         re.search(r"\d+ runs each", line)[0]  # type: ignore[index]

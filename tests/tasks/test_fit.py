@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from twofold import load
+from twofold._core.warnings import gathered
 from twofold.datasets import read_records
 from twofold.relations import LabelRelation, PairRelation
 from twofold.tasks import FitRequest, PreparedModel, fit_files
-from twofold.tasks._held_out import hold_out
+from twofold.tasks._held_out import given_validation, hold_out
+from twofold.tasks._statements import read_pair_relation
 
 
 def test_what_was_stated_is_counted(matched):
@@ -129,6 +131,22 @@ def test_a_users_mistake_is_one_sentence(products, matched, changes, sentence):
     with pytest.raises((ValueError, OSError), match=sentence) as caught:
         fit_files(replace(request, **named))
     assert "\n" not in str(caught.value)
+
+
+def test_a_contradiction_is_told_once_by_the_names_of_the_rows(tmp_path):
+    ids = {name: [f"{name}{row}" for row in range(3)] for name in "ab"}
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text("id,n\n" + "".join(f"{i},1\n" for i in ids[name]))
+    said = tmp_path / "said.csv"
+    said.write_text("left,right,similar\na0,b0,1\na1,b2,0\na1,b2,1\na2,b1,0\n")
+    left, right = (read_records(tmp_path / f"{name}.csv") for name in "ab")
+    with gathered() as sentences:
+        relation = read_pair_relation(said, left, right)
+        given_validation(relation, relation)
+    (sentence,) = sentences
+    assert "said.csv: 1 pair(s) are stated both" in sentence
+    assert "first a1 and b2" in sentence
+    assert (relation.left.tolist(), relation.right.tolist()) == ([0, 1, 1, 2], [3, 5, 5, 4])
 
 
 def test_no_left_item_of_pairs_held_out_is_learnt_from():

@@ -18,6 +18,7 @@ from twofold.tasks import (
     match_files,
     search_files,
 )
+from twofold.tasks._evaluate import _first_fields
 
 
 @pytest.fixture(scope="module")
@@ -218,3 +219,10 @@ def test_a_users_mistake_is_one_sentence(products, model, task, request_type, op
 
 def _fields(request) -> dict:
     return {name: getattr(request, name) for name in type(request).__dataclass_fields__}
+
+
+def test_of_a_wide_row_the_first_fields_are_shown_and_the_rest_is_counted():
+    wide = {f"column {n}": "1" for n in range(520)}
+    shown = _first_fields(wide)
+    assert (len(shown), shown["…"]) == (21, "500 more")
+    assert _first_fields({"title": "a lamp"}) == {"title": "a lamp"}

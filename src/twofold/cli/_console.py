@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Group, RenderableType
     from rich.progress import Progress, ProgressColumn, TaskID
-    from rich.table import Table
 
 
 def show(*things: RenderableType) -> None:
@@ -40,19 +39,16 @@ def table(
     title: str | None = None,
     text: Collection[str] = (),
     has_header: bool = True,
-) -> Table:
+) -> Group:
     """Return a table: columns of figures to the right, those named in `text` to the left.
 
-    A row that is None is a line.
+    A row that is None is a line. The title stands above, as wide as the terminal lets it.
     """
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(
-        title=None if title is None else Text(title),
-        title_justify="left",
-        show_header=has_header,
-    )
+    drawn = Table(show_header=has_header)
     for heading in headings:
         drawn.add_column(Text(heading), justify="left" if heading in text else "right")
     for row in rows:
@@ -60,7 +56,7 @@ def table(
             drawn.add_section()
         else:
             drawn.add_row(*map(Text, row))  # an id such as "[b]" is no markup
-    return drawn
+    return Group(drawn) if title is None else Group(Text(title, style="italic"), drawn)
 
 
 def progress(*columns: ProgressColumn | str, transient: bool = True) -> Progress:

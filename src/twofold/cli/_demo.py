@@ -11,7 +11,7 @@ from twofold.cli._console import show, table
 from twofold.cli._epoch_bars import epoch_bars
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Group
 
     from twofold.experiments import Demo, DemoMethod
     from twofold.regression import Epoch
@@ -54,7 +54,7 @@ def demo(
     show(f"Open {path} in a browser.")
 
 
-def _table(record: Demo) -> Table:
+def _table(record: Demo) -> Group:
     return table(
         ("method", "5-NN accuracy", "AUROC", "phase 1", "training"),
         [

@@ -39,7 +39,7 @@ def evaluate(
 ) -> None:
     """Score a model on rows and statements that it has not seen.
 
-    Example: twofold evaluate model products.csv --right offers.csv --pairs test.csv --page page.html
+    Example: twofold evaluate model left.csv --right right.csv --pairs test.csv --page page.html
     """
     from twofold.cli._console import show, show_json, step_bars
     from twofold.tasks import EvaluateRequest, check_new_file, evaluate_files
@@ -74,15 +74,15 @@ def evaluate(
 
 def _print(evaluation: Evaluation) -> None:
     from twofold.cli._console import show, table
-    from twofold.cli._decision_tables import SCORES, figure
+    from twofold.cli._decision_tables import SCORES, figure, short
 
     scores = evaluation.decisions
     rows = [(title, figure(scores, name)) for title, name in SCORES.items()]
-    rows.append(("equal error rate", f"{scores.eer:.3f}"))
+    rows.append(("equal error rate", short(scores.eer)))
     if evaluation.retrieval is not None:
         found = evaluation.retrieval
-        rows += [(f"recall@{k}", f"{share:.3f}") for k, share in found.recall_at.items()]
-        rows += [("R-precision", f"{found.r_precision:.3f}"), ("MAP@R", f"{found.map_at_r:.3f}")]
+        rows += [(f"recall@{k}", short(share)) for k, share in found.recall_at.items()]
+        rows += [("R-precision", short(found.r_precision)), ("MAP@R", short(found.map_at_r))]
     show(
         table(
             ("score", "value"),

@@ -10,7 +10,13 @@ import typer
 from twofold.cli import _options as options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from twofold.preparation import ColumnPlan
     from twofold.tasks import FitRequest, FitResult
+
+MOST_COLUMNS = 30
+"""That are shown one by one."""
 
 
 def fit(
@@ -132,8 +138,8 @@ def _print(result: FitResult, request: FitRequest) -> None:
             table(
                 ("column", "taken as", "missing", "features", "note"),
                 [
-                    (one.name, one.kind, f"{one.n_missing:,}", f"{one.n_features:,}", one.note)
-                    for one in result.columns
+                    (name, kind, f"{n_missing:,}", f"{n_features:,}", note)
+                    for name, kind, n_missing, n_features, note in _column_rows(result.columns)
                 ],
                 text=("column", "taken as", "note"),
             )
@@ -146,6 +152,25 @@ def _print(result: FitResult, request: FitRequest) -> None:
     seconds = ", ".join(f"{name} {value:.1f} s" for name, value in result.seconds.items())
     show(f"{result.n_features:,} features, {result.n_components:,} components. {seconds}.")
     show(f"The model is in {result.model}. Next:", f"  {_next_command(result, request)}")
+
+
+def _column_rows(columns: Sequence[ColumnPlan]) -> list[tuple[str, str, int, int, str]]:
+    """Return what became of each column; of very many, those of one kind are one row."""
+    if len(columns) <= MOST_COLUMNS:
+        return [(one.name, one.kind, one.n_missing, one.n_features, one.note) for one in columns]
+    groups: dict[tuple[str, str], list[ColumnPlan]] = {}
+    for column in columns:
+        groups.setdefault((column.kind, column.note), []).append(column)
+    return [
+        (
+            alike[0].name if len(alike) == 1 else f"{alike[0].name} and {len(alike) - 1:,} more",
+            kind,
+            sum(one.n_missing for one in alike),
+            sum(one.n_features for one in alike),
+            note,
+        )
+        for (kind, note), alike in groups.items()
+    ]
 
 
 def _scores(result: FitResult) -> Any:
@@ -172,9 +197,14 @@ def _print_decision(result: FitResult) -> None:
     decision = result.decision
     if decision.threshold is None:
         return
-    what = "probability" if decision.by == "pair model" else "similarity"
+    if decision.by == "pair model":
+        limit = f"from a probability of {decision.threshold:.4g} on"
+    elif result.metric == "euclidean":  # whose similarity is the negative distance
+        limit = f"up to a distance of {-decision.threshold:.4g}"
+    else:
+        limit = f"from a similarity of {decision.threshold:.4g} on"
     show(
-        f"The {decision.by} decides: a pair is alike from a {what} of {decision.threshold:.4g} on. "
+        f"The {decision.by} decides: a pair is alike {limit}. "
         "It was chosen on pairs that were held out, so F1 flatters a little: for others see "
         "`twofold evaluate`."
     )

@@ -11,7 +11,7 @@ import typer
 from twofold.cli._console import show, show_json, step_bars, table
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Group
 
     from twofold.experiments import Inspection, Suggested, Suspect
 
@@ -108,7 +108,7 @@ def _show(inspection: Inspection) -> None:
         show(_chains(inspection))
 
 
-def _counts(inspection: Inspection) -> Table:
+def _counts(inspection: Inspection) -> Group:
     from twofold.report import count_rows
 
     return table(
@@ -120,7 +120,7 @@ def _counts(inspection: Inspection) -> Table:
     )
 
 
-def _curve(inspection: Inspection) -> Table:
+def _curve(inspection: Inspection) -> Group:
     points = inspection.gauge.curve if inspection.gauge is not None else ()
     return table(
         ("pairs used", "AUROC on others"),
@@ -129,7 +129,7 @@ def _curve(inspection: Inspection) -> Table:
     )
 
 
-def _suspects(inspection: Inspection) -> Table:
+def _suspects(inspection: Inspection) -> Group:
     from twofold.report import stated
 
     title = "The most suspicious pairs, rows from 0"
@@ -151,7 +151,7 @@ def _suspects(inspection: Inspection) -> Table:
     )
 
 
-def _suggestions(inspection: Inspection) -> Table:
+def _suggestions(inspection: Inspection) -> Group:
     title, suggested = "What to ask next", inspection.suggestions or ()
     said = {one: (f"{one.probability:.2f}",) for one in suggested}
     if inspection.fields:
@@ -185,7 +185,7 @@ def _side_by_side(
         yield (*[""] * len(said), pair.name, pair.left, pair.right)
 
 
-def _chains(inspection: Inspection) -> Table:
+def _chains(inspection: Inspection) -> Group:
     from twofold.report import shown_chain
 
     n_shown = min(SHOWN_CHAINS, len(inspection.diagnosis.contradictions))

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from twofold.cli._console import table
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Group
 
     from twofold.experiments import Protocol, RunRecord
 
 SCORES = {"AUROC": "auroc", "recall@1": "recall_at_1", "MAP@R": "map_at_r"}
 
 
-def paper_table(protocol: Protocol, records: Sequence[RunRecord]) -> Table:
+def paper_table(protocol: Protocol, records: Sequence[RunRecord]) -> Group:
     """Show each run, the paper's figure beside it."""
     score = "accuracy" if protocol.score == "accuracy" else "Jaccard"
     return table(
@@ -42,7 +42,7 @@ def _paper_row(protocol: Protocol, record: RunRecord) -> tuple[str, ...]:
     )
 
 
-def unseen_table(records: Sequence[RunRecord]) -> Table:
+def unseen_table(records: Sequence[RunRecord]) -> Group:
     """Show each run on kinds never seen; a rival's scores are by the metric best for each."""
     return table(
         ("method", "seed", *SCORES, "seconds"), map(_unseen_row, records), text=("method",)

@@ -84,17 +84,17 @@ def search(
 def _nearest(result: SearchResult, number: int) -> Any:
     from twofold.cli._console import table
 
-    found = result.neighbours
+    found, measured = result.neighbours, getattr(result.neighbours, result.measure)
     rows = [
         (
             str(found.ids[number][place]),
-            f"{found.distance[number][place]:.4g}",
+            f"{measured[number][place]:.4g}",
             *(str(values[number][place]) for values in result.fields.values()),
         )
         for place in range(len(found.ids[number]))
     ]
     return table(
-        ("id", "distance", *result.fields),
+        ("id", result.measure, *result.fields),
         rows,
         title=f"Nearest to {result.query_ids[number]}",
         text=("id", *result.fields),

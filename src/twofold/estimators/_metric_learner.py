@@ -299,13 +299,13 @@ class MetricLearner(EmbeddingLearner):
             fitted = replace(model.fitted, selection=self.selection_.plain())
             model = replace(model, fitted=fitted)
         if with_data:
-            loss = self.plan_.loss
+            data, loss = self._fitted_to("save(with_data=True)"), self.plan_.loss
             if not isinstance(loss, str):
                 raise ValueError(
                     f"{type(loss).__name__} is code of your own, which a model on disk does not "
                     "carry, so that it could not go on learning: save it without with_data."
                 )
-            return replace(model, data=self._fitted_to("save(with_data=True)"))
+            return replace(model, data=data)
         return model
 
     def take_model(self, model: Model) -> Self:

@@ -2,15 +2,12 @@
 
 from twofold.matching._assignment import one_to_one
 from twofold.matching._candidates import candidate_pairs
-from twofold.matching._comparison import HeldOutComparison, compare_on_held_out
 from twofold.matching._groups import group_pairs
 from twofold.matching._pair_classifier import PairClassifier
 
 __all__ = [
-    "HeldOutComparison",
     "PairClassifier",
     "candidate_pairs",
-    "compare_on_held_out",
     "group_pairs",
     "one_to_one",
 ]

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.checks import check_count
-from twofold.evaluation import nearest_indices
-from twofold.matching._columns import as_arrow, read_column
+from twofold.evaluation import Metric
+from twofold.matching._columns import read_column
 from twofold.matching._neighbours import NOBODY, nearest_records
 from twofold.matching._set_similarities import fit_rarity, weigh
 from twofold.matching._texts import Texts, cut_texts
+from twofold.preparation import as_table
+from twofold.search import NeighbourIndex
 
 SEARCHED = ("grams", "words")
 
@@ -24,11 +26,12 @@ def candidate_pairs(
     k: int = 20,
     points: Any = None,
     right_points: Any = None,
+    metric: Metric = "euclidean",
 ) -> NDArray[np.int64]:
     """Return at most `k` partners of each record: what is nearest by letters, words and embedding.
 
     The nearest by TF-IDF cosine of character 3-grams, by that of words (all columns joined) and by
-    Euclidean distance of `points` are taken in turns until there are `k`.
+    `points` are taken in turns until there are `k`.
 
     Parameters
     ----------
@@ -38,6 +41,8 @@ def candidate_pairs(
         Partners a record, of those in `records`.
     points, right_points : array_like, optional
         Where an embedding puts the rows of the two tables, shape (n_rows, dim).
+    metric : {"euclidean", "cosine", "dot"}
+        How these are compared: a learner's `metric_`.
 
     Returns
     -------
@@ -45,12 +50,12 @@ def candidate_pairs(
         Rows, in the order of the left ones, the likeliest first.
     """
     k = check_count("k", k)
-    left = _joined(as_arrow("records", records))
-    right = None if right_records is None else _joined(as_arrow("right_records", right_records))
+    left = _joined(as_table(records))
+    right = None if right_records is None else _joined(as_table(right_records))
     k = min(k, (left if right is None else right).n_records)  # nobody has more partners
     lists = [_nearest_texts(left, right, kind, k) for kind in SEARCHED]
     if points is not None:
-        lists.append(_nearest_points(points, right_points, k))
+        lists.append(_nearest_points(points, right_points, k, metric))
     rows = _in_turns(lists, k)
     left_rows, places = np.nonzero(rows != NOBODY)
     pairs = np.column_stack([left_rows, rows[left_rows, places]])
@@ -70,15 +75,14 @@ def _nearest_texts(left: Texts, right: Texts | None, kind: str, k: int) -> NDArr
     return nearest_records(weighed[0], weighed[-1], k, one_table=right is None).rows
 
 
-def _nearest_points(points: Any, right_points: Any, k: int) -> NDArray[np.int64]:
-    left = np.asarray(points, dtype=np.float32)
-    right = left if right_points is None else np.asarray(right_points, dtype=np.float32)
-    n_found = min(k + (right_points is None), len(right))
-    rows = nearest_indices(left, right, n_found, "euclidean")
-    distance = np.stack([((left - right[column]) ** 2).sum(axis=1) for column in rows.T], axis=1)
-    rows = np.take_along_axis(rows, np.argsort(distance, axis=1, kind="stable"), axis=1)
-    if right_points is None:
-        rows[rows == np.arange(len(left))[:, None]] = NOBODY
+def _nearest_points(points: Any, right_points: Any, k: int, metric: Metric) -> NDArray[np.int64]:
+    is_one_table = right_points is None
+    others = points if is_one_table else right_points
+    index = NeighbourIndex(metric, approximate=False)
+    index.add(range(len(others)), others)
+    rows = index.query(points, k + is_one_table).rows.copy()
+    if is_one_table:
+        rows[rows == np.arange(len(rows))[:, None]] = NOBODY
     return rows
 
 

@@ -7,7 +7,7 @@ from its type and values; every column is also there as text.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.checks import check_choice
-from twofold._core.reasons import reason_of
+from twofold.preparation import as_days, as_texts, one_array
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 ColumnKind = Literal["text", "number", "date", "category"]
 NUMBER = re.compile(
@@ -48,40 +48,6 @@ class Column:
     numbers: NDArray[np.float64] | None
 
 
-def as_arrow(name: str, table: Any) -> pyarrow.Table:
-    """Return a table of any kind as an Arrow table."""
-    import pyarrow
-
-    if isinstance(table, pyarrow.Table):
-        return table
-    try:
-        if isinstance(table, Mapping):
-            return pyarrow.table({str(key): _as_column(table[key]) for key in table})
-        if hasattr(table, "iloc") and hasattr(table, "columns"):
-            return pyarrow.Table.from_pandas(table, preserve_index=False)
-    except (pyarrow.ArrowException, ValueError, TypeError) as error:
-        raise ValueError(
-            f"{name} cannot be read as a table ({reason_of(error)}): columns of one length, each "
-            "of texts, numbers or dates, are wanted."
-        ) from error
-    raise TypeError(
-        f"{name} must be a pyarrow.Table, a pandas DataFrame or a dict of columns, got "
-        f"{type(table).__name__}."
-    )
-
-
-def _as_column(values: Any) -> Any:
-    """Return values that Arrow takes: those of several types are texts."""
-    import pyarrow
-
-    try:
-        return pyarrow.array(values, from_pandas=True)
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
-        return pyarrow.array(
-            [None if value is None else str(value) for value in values], pyarrow.string()
-        )
-
-
 def tell_kind(name: str, column: Any, hint: str | None = None) -> ColumnKind:
     """Return the kind of an Arrow column: as hinted, or told from its type and values."""
     from pyarrow import types
@@ -108,12 +74,11 @@ def read_column(name: str, column: Any, kind: ColumnKind) -> Column:
     if kind == "number":
         return Column(texts, _numbers(texts))
     if kind == "date":
-        return Column(texts, _days(name, column))
+        return Column(texts, as_days(one_array(column), ""))
     return Column(texts, None)
 
 
 def _texts(name: str, column: Any) -> tuple[str | None, ...]:
-    import pyarrow
     from pyarrow import types
 
     if types.is_nested(column.type) or types.is_binary(column.type):
@@ -121,11 +86,7 @@ def _texts(name: str, column: Any) -> tuple[str | None, ...]:
             f"Column {name!r} holds {column.type}, which cannot be compared: leave it out, or make "
             "it texts or numbers."
         )
-    try:
-        values: Sequence[str | None] = column.cast(pyarrow.string()).to_pylist()
-    except pyarrow.ArrowException:
-        values = [None if value is None else str(value) for value in column.to_pylist()]
-    return tuple(value if value and value != "nan" else None for value in values)
+    return tuple(as_texts(one_array(column)).to_pylist())
 
 
 def _numbers(texts: Sequence[str | None]) -> NDArray[np.float64]:
@@ -135,19 +96,3 @@ def _numbers(texts: Sequence[str | None]) -> NDArray[np.float64]:
             values[row] = float(match[1].replace(",", ""))
     values[~np.isfinite(values)] = np.nan
     return values
-
-
-def _days(name: str, column: Any) -> NDArray[np.float64]:
-    import pyarrow
-
-    try:
-        moments = column.cast(pyarrow.timestamp("us"))
-        values = np.asarray(moments.to_numpy(), dtype="datetime64[us]")
-    except (pyarrow.ArrowException, ValueError) as error:
-        raise ValueError(
-            f"Column {name!r} cannot be read as dates ({reason_of(error)}): name it 'text' in "
-            "kinds, or write dates as 2024-12-31."
-        ) from error
-    days = values.astype(np.int64) / 86_400e6
-    days[np.isnat(values)] = np.nan
-    return days

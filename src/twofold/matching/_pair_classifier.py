@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from twofold._core.checks import check_count
 from twofold._core.random import RandomState, as_generator
 from twofold.evaluation import Strategy, choose_threshold
-from twofold.matching._columns import as_arrow
 from twofold.matching._decision import (
     IDENTITY,
     Sigmoid,
@@ -28,6 +27,7 @@ from twofold.matching._matching_files import read_model, write_model
 from twofold.matching._pair_features import PreparedTables, fit_comparison
 from twofold.matching._pair_models import fit_pair_model, resolve_model
 from twofold.matching._statements import check_given, check_rows, check_statements
+from twofold.preparation import as_table
 
 FEWEST_OF_A_KIND = 10
 """Pairs of either kind, with which folds say something; with fewer 0.5 is the threshold."""
@@ -320,8 +320,8 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "records is the table whose rows the pairs number: give it, "
                 "PairClassifier(records, right_records)."
             )
-        left = as_arrow("records", records)
-        return left, None if right_records is None else as_arrow("right_records", right_records)
+        left = as_table(records)
+        return left, None if right_records is None else as_table(right_records)
 
     def _prepared(self, records: Any, right_records: Any) -> PreparedTables:
         """Return the tables that rows number: those fitted on, or others."""

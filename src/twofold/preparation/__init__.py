@@ -7,6 +7,8 @@ saved without pickle, so that a model takes raw rows later.
 from twofold.preparation._images import DecodedImages, ImagePreparation, ImageWarning
 from twofold.preparation._plan import KINDS, ColumnPlan
 from twofold.preparation._table import TablePreparation
+from twofold.preparation._tables import as_table
+from twofold.preparation._values import as_days, as_texts, one_array
 
 __all__ = [
     "KINDS",
@@ -15,4 +17,8 @@ __all__ = [
     "ImagePreparation",
     "ImageWarning",
     "TablePreparation",
+    "as_days",
+    "as_table",
+    "as_texts",
+    "one_array",
 ]

@@ -26,7 +26,9 @@ def as_table(table: Any, names: Collection[str] | None = None) -> Any:
         table = pa.Table.from_batches([table])
     if not isinstance(table, pa.Table):
         columns = _columns(table, names)
-        table = pa.table({name: _as_arrow(name, column) for name, column in columns.items()})
+        arrays = {name: _as_arrow(name, column) for name, column in columns.items()}
+        _refuse_unequal({name: len(array) for name, array in arrays.items()})
+        table = pa.table(arrays)
     if not table.num_columns:
         raise ValueError("The table has no column.")
     _refuse_repeated([str(name) for name in table.column_names])
@@ -84,6 +86,16 @@ def _as_arrow(name: str, column: Any) -> Any:
     is_missing = [value is None or value != value for value in values]
     texts = [None if missing else str(v) for v, missing in zip(values, is_missing, strict=True)]
     return pa.array(texts, pa.string())
+
+
+def _refuse_unequal(lengths: dict[str, int]) -> None:
+    first = next(iter(lengths), "")
+    for name, length in lengths.items():
+        if length != lengths[first]:
+            raise ValueError(
+                f"The table's columns must be of one length: {first!r} has {lengths[first]} "
+                f"value(s) and {name!r} has {length}."
+            )
 
 
 def _refuse_repeated(names: list[str]) -> None:

@@ -18,10 +18,10 @@ COMPARISONS = {"cosine": "their cosine", "euclidean": "distance", "dot": "their 
 
 @dataclass(frozen=True, slots=True)
 class ShownNeighbour:
-    """A row that was found: its id, distance, the fields asked for, and its picture."""
+    """A row that was found: id, distance or similarity, the fields asked for, and its picture."""
 
     id: str
-    distance: float
+    measured: float
     fields: tuple[str, ...]
     image: str | None
 
@@ -45,16 +45,18 @@ def search_page(result: SearchResult) -> str:
         n_items=result.n_items,
         n_queries=len(result.query_ids),
         metric=COMPARISONS[result.metric],
+        measure=result.measure,
         columns=list(result.fields),
     )
 
 
 def _shown(result: SearchResult, number: int) -> ShownQuery:
     found, fields = result.neighbours, result.fields
+    measured = getattr(found, result.measure)
     nearest = tuple(
         ShownNeighbour(
             str(found.ids[number, place]),
-            float(found.distance[number, place]),
+            float(measured[number, place]),
             tuple(str(values[number][place]) for values in fields.values()),
             _picture(result.index_images, int(found.rows[number, place])),
         )

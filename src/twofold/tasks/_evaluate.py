@@ -26,6 +26,8 @@ from twofold.tasks._statements import read_labels
 MOST_ITEMS = 1000
 """Items with labels of which all pairs are scored, half a million; of more, a sample."""
 SHOWN_ERRORS = 20
+SHOWN_FIELDS = 20
+"""Of a row; nobody reads five hundred side by side."""
 CURVE_POINTS = 200
 MOST_DRAWN, N_RESAMPLES = 5 * 10**7, (100, 1000)
 """Pairs that a bootstrap draws in all, some seconds' work, and the fewest and most resamples."""
@@ -226,13 +228,21 @@ def _shown(
         WrongPair(
             str(left.ids[one]),
             str(right.ids[other]),
-            left.fields(int(one)),
-            right.fields(int(other)),
+            _first_fields(left.fields(int(one))),
+            _first_fields(right.fields(int(other))),
             float(scored.scores[row]),
             why,
         )
         for row, (one, other), why in zip(rows, pairs, reasons, strict=True)
     )
+
+
+def _first_fields(fields: dict[str, str]) -> dict[str, str]:
+    """Return the first fields of a row, and how many more there are."""
+    if len(fields) <= SHOWN_FIELDS:
+        return fields
+    first = dict(list(fields.items())[:SHOWN_FIELDS])
+    return first | {"…": f"{len(fields) - SHOWN_FIELDS:,} more"}
 
 
 def _reasons(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.warnings import gathered
-from twofold.datasets import Records, read_pairs, read_records
+from twofold.datasets import Records, read_records
 from twofold.estimators import MetricLearner
 from twofold.evaluation import DecisionScores, pair_similarity
 from twofold.matching import PairClassifier
@@ -27,7 +27,7 @@ from twofold.tasks._prepared_model import (
     Decision,
     PreparedModel,
 )
-from twofold.tasks._statements import as_pair_relation, read_relation
+from twofold.tasks._statements import read_pair_relation, read_relation
 
 REFIT_SHARE = 0.05
 """A model is fitted again on everything where more than this was held out; below it, what a second
@@ -166,8 +166,8 @@ def _hold_out(request: FitRequest, given: Input, relation: Relation) -> HeldOut 
         )
         return None
     if request.valid is not None and isinstance(relation, PairRelation):
-        stated = read_pairs(request.valid, given.left, given.right)
-        return given_validation(relation, as_pair_relation(stated, given.left, given.right))
+        valid = read_pair_relation(request.valid, given.left, given.right)
+        return given_validation(relation, valid)
     held = hold_out(relation, request.seed)
     if held is None:
         given.notes.append(

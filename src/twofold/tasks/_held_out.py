@@ -74,7 +74,8 @@ def hold_out(relation: PairRelation | LabelRelation, seed: int) -> HeldOut | Non
 
 def given_validation(relation: PairRelation, valid: PairRelation) -> HeldOut:
     """Take the user's own validation pairs."""
-    whole = relation.merge(valid)
+    with unsaid(RelationWarning):  # of either file it is said once
+        whole = relation.merge(valid)
     places = np.arange(relation.n_pairs, whole.n_pairs)
     return _without_pairs(whole, places)
 

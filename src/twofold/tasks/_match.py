@@ -177,6 +177,7 @@ def _candidates(
             k=request.n_candidates,
             points=points,
             right_points=None if is_one else other_points,
+            metric=model.learner.metric_,
         )
     with phases.phase("deciding"):
         scores = model.pair_scores(left, right, pairs)

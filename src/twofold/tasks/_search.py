@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,11 @@ class SearchResult:
     query_images: tuple[Path, ...]
     index_images: tuple[Path, ...]
     seconds: dict[str, float]
+
+    @property
+    def measure(self) -> Literal["distance", "similarity"]:
+        """What to show of a neighbour: of a dot product, which has no distance, the similarity."""
+        return "similarity" if self.metric == "dot" else "distance"
 
 
 def search_files(request: SearchRequest, progress: Progress | None = None) -> SearchResult:

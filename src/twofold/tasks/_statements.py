@@ -10,7 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from twofold._core.reasons import reason_of
+from twofold._core.warnings import RelationWarning, unsaid, warn_user
 from twofold.datasets import NamedPairs, Records, read_pairs, read_triplets
 from twofold.relations import (
     LabelRelation,
@@ -45,9 +48,9 @@ def read_relation(
         with _said_of(f"The column {labels!r} of {left.path}"):
             return _two_sided(LabelRelation(read_labels(left, labels)))
     if pairs is not None:
-        stated = read_pairs(pairs, left, right)
+        relation = read_pair_relation(pairs, left, right)
         with _said_of(str(pairs)):
-            return _two_sided(as_pair_relation(stated, left, right))
+            return _two_sided(relation)
     if right is not None:
         raise ValueError("--triplets is for one table: leave --right out.")
     assert triplets is not None
@@ -71,11 +74,32 @@ def _two_sided(relation: Relation) -> Relation:
     return relation
 
 
-def as_pair_relation(stated: NamedPairs, left: Records, right: Records | None) -> PairRelation:
-    """Return pairs of rows as a relation over the rows of both tables."""
+def read_pair_relation(path: Path, left: Records, right: Records | None) -> PairRelation:
+    """Read pairs of rows as a relation over the rows of both tables."""
+    stated = read_pairs(path, left, right)
+    _say_contradictions(path, stated, left, right or left)
     offset = 0 if right is None else left.n_items
     n_items = left.n_items + (0 if right is None else right.n_items)
-    return PairRelation(stated.left, stated.right + offset, stated.similar, n_items, stated.weight)
+    with unsaid(RelationWarning):  # it knows the rows by numbers only
+        return PairRelation(
+            stated.left, stated.right + offset, stated.similar, n_items, stated.weight
+        )
+
+
+def _say_contradictions(path: Path, stated: NamedPairs, left: Records, right: Records) -> None:
+    """Warn of pairs that are stated both as alike and as not alike, by the names of their rows."""
+    pairs = np.column_stack([stated.left, stated.right])
+    if left is right:
+        pairs.sort(axis=1)
+    keys, alike = pairs[:, 0] * right.n_items + pairs[:, 1], stated.similar > 0.5
+    both = np.intersect1d(keys[alike], keys[stated.similar < 0.5])
+    if both.size:
+        first = pairs[np.isin(keys, both)][0]
+        warn_user(
+            f"{path}: {both.size} pair(s) are stated both as alike and as not alike, first "
+            f"{left.ids[first[0]]} and {right.ids[first[1]]}. Both statements are kept.",
+            RelationWarning,
+        )
 
 
 def read_labels(records: Records, column: str) -> Any:
