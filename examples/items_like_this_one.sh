@@ -16,7 +16,7 @@
 
 set -euo pipefail
 here=$(dirname "$0")
-PATH="$here/../.venv/bin:$PATH" # where `make demo` has put twofold
+command -v twofold > /dev/null || PATH="$here/../.venv/bin:$PATH" # where `make demo` has put it
 data=${1:-$here/data/recipes}
 out=${2:-catalogue}
 mkdir -p "$out"

@@ -16,7 +16,7 @@
 
 set -euo pipefail
 here=$(dirname "$0")
-PATH="$here/../.venv/bin:$PATH" # where `make demo` has put twofold
+command -v twofold > /dev/null || PATH="$here/../.venv/bin:$PATH" # where `make demo` has put it
 name=${1:-digits} out=${2:-pictures} epochs=${3:-20} of_a_kind=${4:-}
 python "$here/data/pictures.py" "$name" "$out/files" $of_a_kind
 

@@ -15,7 +15,7 @@
 
 set -euo pipefail
 here=$(dirname "$0")
-PATH="$here/../.venv/bin:$PATH" # where `make demo` has put twofold
+command -v twofold > /dev/null || PATH="$here/../.venv/bin:$PATH" # where `make demo` has put it
 data=${1:-$here/data/messages}
 out=${2:-texts}
 mkdir -p "$out"
