@@ -8,6 +8,7 @@ import pytest
 from twofold.matching import _boosting
 from twofold.matching._boosting import BoostingSettings, fit_boosted
 from twofold.matching._decision import fit_sigmoid, probability
+from twofold.matching._forest import LARGEST
 from twofold.matching._item_apart import item_folds, out_of_fold
 from twofold.matching._linear import fit_logistic
 
@@ -110,3 +111,14 @@ def test_a_fold_with_one_kind_to_fit_to_is_not_scored() -> None:
     folds = iter([(np.array([0]), np.array([1])), (np.array([0, 2]), np.array([1]))])
     scores = out_of_fold(lambda kept, held_out: np.ones(len(held_out)), folds, y)
     np.testing.assert_array_equal(scores, [np.nan, 1, np.nan])
+
+
+def test_a_threshold_that_parts_only_the_missing_is_within_what_files_may_hold() -> None:
+    nodes = [
+        (0, np.inf, False, 1, 2, 0.0, 2.0),
+        *[(-1, 0.0, False, -1, -1, v, 1.0) for v in (1, 2)],
+    ]
+    forest = _boosting._forest([nodes], 0.0)
+    assert forest.threshold.max() == LARGEST
+    rows = np.array([[np.nan], [LARGEST], [0.0]], dtype=np.float32)
+    np.testing.assert_array_equal(forest.score(rows), [2, 1, 1])

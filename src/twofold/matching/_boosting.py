@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twofold.matching._forest import LEAF, Forest, join_forests
+from twofold.matching._forest import LARGEST, LEAF, Forest, join_forests
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,6 @@ def _fit_scikit_learn(
     return _forest(trees, float(model._baseline_prediction[0, 0]))
 
 
-LARGEST = 1e300
-"""More than any similarity, and finite."""
 Node = tuple[int, float, bool, int, int, float, float]
 """Feature, threshold, whether the missing go left, left, right, value, training rows."""
 

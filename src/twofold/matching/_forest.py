@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from twofold._core.threads import Workers, allowed_threads
 
 LEAF = -1
+LARGEST = float(np.float32(1e30))
+"""What similarities are clipped to, so that thresholds and files of models stay within it too."""
 ROWS_A_PART = 4096
 """Rows that a thread scores at a time."""
 

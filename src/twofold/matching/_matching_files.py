@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 from twofold._core.files import new_file
 from twofold._core.reasons import reason_of
 from twofold.matching._columns import ColumnKind
-from twofold.matching._forest import LEAF, Forest
+from twofold.matching._forest import LARGEST, LEAF, Forest
 from twofold.matching._linear import Linear
 from twofold.matching._pair_features import SETS, ColumnPlan, Comparison
 from twofold.matching._set_similarities import Rarity
 
 FORMAT = 1
 FILE = "pair_model.safetensors"
-LARGEST = 1e30
-"""Of any number in a model: what is made of two of them is finite still."""
 Arrays = dict[str, NDArray[Any]]
 
 FOREST_TYPES = {

@@ -17,6 +17,7 @@ from twofold._core.threads import Workers, allowed_threads
 from twofold.matching._columns import Column, ColumnKind, read_column, tell_kind
 from twofold.matching._competition import COMPETITION_NAMES, N_COMPETITORS, compete
 from twofold.matching._directions import orderless, orderless_names
+from twofold.matching._forest import LARGEST
 from twofold.matching._neighbours import Neighbours, nearest_records
 from twofold.matching._set_similarities import (
     SET_NAMES,
@@ -41,8 +42,6 @@ JOINED = "*"
 """The name of all columns, joined."""
 PAIRS_A_PART = 4096
 """Pairs that a thread compares at a time."""
-LARGEST = 1e30
-"""A difference that is still a number in float32."""
 NUMBER_NAMES = ("relative difference", "log ratio", "difference")
 
 
