@@ -24,6 +24,9 @@ PIECE_BYTES = 2**22
 MOST_COLUMNS = 2**16
 """Of a text: Arrow needs some kilobytes for each, however few rows there are."""
 NUMBER_BYTES = 8
+READ_BYTES = 2**16
+"""Of a column of Parquet that are read at a time: else a row group, which may be the whole file, is
+held packed while it is unpacked."""
 
 
 def read_table(file: Path, text: Collection[str]) -> tuple[Any, tuple[str, ...]]:
@@ -131,7 +134,7 @@ def _opened_parquet(file: Path) -> Iterator[Any]:
     from pyarrow import parquet
 
     # Not parquet.read_table, which makes columns of folders that are called like key=value.
-    with parquet.ParquetFile(file) as opened:
+    with parquet.ParquetFile(file, pre_buffer=False, buffer_size=READ_BYTES) as opened:
         facts = opened.metadata
         packed = sum(facts.row_group(k).total_byte_size for k in range(facts.num_row_groups))
         numbers = NUMBER_BYTES * facts.num_rows * facts.num_columns
