@@ -173,3 +173,13 @@ def test_items_with_labels_are_held_out_with_all_their_pairs():
 def test_what_is_too_little_to_hold_out_is_not():
     assert hold_out(LabelRelation([0, 0, 1, 1]), 0) is None
     assert hold_out(PairRelation([0, 1], [1, 2], [1, 0], 3), 0) is None
+
+
+def test_what_was_not_as_usual_in_a_file_of_pairs_is_said(products, tmp_path):
+    (tmp_path / "rows.csv").write_text("left,right,similar\n0,1,1\n0,2,0\n")
+    with gathered() as notes:
+        relation = read_pair_relation(
+            tmp_path / "rows.csv", read_records(products / "left.csv"), None
+        )
+    assert (relation.left.tolist(), relation.right.tolist()) == ([0, 0], [1, 2])
+    assert ["holds row numbers of" in note for note in notes] == [True, True]

@@ -55,6 +55,7 @@ def read_relation(
         raise ValueError("--triplets is for one table: leave --right out.")
     assert triplets is not None
     compared = read_triplets(triplets, left)
+    _say_notes(compared.notes)
     return TripletRelation(compared.anchor, compared.positive, compared.negative, left.n_items)
 
 
@@ -77,6 +78,7 @@ def _two_sided(relation: Relation) -> Relation:
 def read_pair_relation(path: Path, left: Records, right: Records | None) -> PairRelation:
     """Read pairs of rows as a relation over the rows of both tables."""
     stated = read_pairs(path, left, right)
+    _say_notes(stated.notes)
     _say_contradictions(path, stated, left, right or left)
     offset = 0 if right is None else left.n_items
     n_items = left.n_items + (0 if right is None else right.n_items)
@@ -84,6 +86,12 @@ def read_pair_relation(path: Path, left: Records, right: Records | None) -> Pair
         return PairRelation(
             stated.left, stated.right + offset, stated.similar, n_items, stated.weight
         )
+
+
+def _say_notes(notes: tuple[str, ...]) -> None:
+    """Warn of what was not as usual when a file was read."""
+    for note in notes:
+        warn_user(note, RelationWarning)
 
 
 def _say_contradictions(path: Path, stated: NamedPairs, left: Records, right: Records) -> None:
