@@ -320,3 +320,18 @@ def test_damaged_arrays_are_one_sentence(tmp_path):
     file.unlink()
     with pytest.raises(ValueError, match=r"safetensors cannot be read"):
         TablePreparation.open(description, tmp_path)
+
+
+def test_texts_become_the_vectors_of_a_local_model(tmp_path):
+    model2vec = pytest.importorskip("model2vec", reason="the extra twofold[text] is not installed")
+    tokenizers = pytest.importorskip("tokenizers")
+    vocabulary = {"[UNK]": 0, "[PAD]": 1, "red": 2, "green": 3, "chair": 4, "table": 5}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    vectors = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
+    model2vec.StaticModel(vectors, tokenizer).save_pretrained(tmp_path / "model")
+    table = {"title": ["red chair", "green table", "red table", "green chair"] * 5}
+    preparation = TablePreparation({"title": "text"}, text_model=tmp_path / "model").fit(table)
+    features = preparation.transform(table)[:, -4:].toarray()  # n-grams stand before them
+    expected = (vectors[2] + vectors[4]) / np.linalg.norm(vectors[2] + vectors[4])
+    np.testing.assert_allclose(features[0] / np.linalg.norm(features[0]), expected, atol=1e-5)

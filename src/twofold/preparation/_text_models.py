@@ -44,11 +44,19 @@ def open_text_model(folder: str | os.PathLike[str]) -> Encoder:
 
 def _is_static(place: Path) -> bool:
     """Whether a folder holds a model of model2vec, which may look like one of the other kind."""
+    config, modules = (_read_json(place / name) for name in ("config.json", "modules.json"))
+    if isinstance(config, dict) and config.get("model_type") == "model2vec":
+        return True
+    is_one = isinstance(modules, list) and len(modules) == 1 and isinstance(modules[0], dict)
+    return is_one and str(modules[0].get("type")).endswith(".StaticEmbedding")
+
+
+def _read_json(file: Path) -> Any:
+    """Return what a file of JSON holds, None if it is not there or damaged."""
     try:
-        config = json.loads((place / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(config, dict) and config.get("model_type") == "model2vec"
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
 def _static_model(place: Path) -> Callable[[list[str]], Any]:
