@@ -17,7 +17,6 @@ KINDS: tuple[Kind, ...] = (
     "dropped",
 )
 """The last three become no features: images are `ImagePreparation`'s, ids tell nothing."""
-HINTS: tuple[Kind, ...] = KINDS
 
 
 @dataclass(frozen=True, slots=True)

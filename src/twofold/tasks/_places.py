@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from twofold._core.files import check_place
+from twofold._core.files import check_folder_for, check_place
 from twofold._core.model_card import CARD
 
 
@@ -24,20 +24,8 @@ def check_suffix(path: Path, suffixes: Sequence[str]) -> None:
 
 def check_new_model(folder: Path, overwrite: bool) -> None:
     """Refuse a folder that is there already, or cannot be written: before the work."""
-    check_folder_can_be_made(folder)
+    check_folder_for(folder, CARD)
     if folder.is_dir() and any(folder.iterdir()) and not overwrite:
         raise FileExistsError(
             f"{folder} is there already: name another folder, or add --overwrite."
         )
-
-
-def check_folder_can_be_made(folder: Path) -> None:
-    """Refuse a place where a folder cannot be made, or holds other things than a model."""
-    target = Path(folder)
-    if target.exists() and not target.is_dir():
-        raise FileExistsError(f"{target} is a file: name a folder.")
-    if target.is_dir() and any(target.iterdir()) and not (target / CARD).is_file():
-        raise FileExistsError(
-            f"{target} holds other things than a model and is left alone: name another folder."
-        )
-    check_place(target / CARD if target.is_dir() else target)
