@@ -163,7 +163,10 @@ MISTAKES = [
     ("fit nothing --out model", "nothing holds no image"),
     ("fit pictures --text title --out model", "--text is for .* pictures is a folder of images"),
     ("fit pictures --out model", "of pictures: None of the 3 image files looked at can be read"),
-    ("fit rows.csv --labels colour --out other", "other holds other things and is left alone: name a new folder"),
+    (
+        "fit rows.csv --labels colour --out other",
+        "other holds other things and is left alone: name a new folder",
+    ),
     ("fit rows.csv --labels colour --out forest", "forest is there already: .*--overwrite"),
     ("fit rows.csv --labels colour --out there.csv", r"there\.csv is a file: name a folder"),
     ("evaluate nope rows.csv --pairs pairs.csv", "There is no model folder nope"),
