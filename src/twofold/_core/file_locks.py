@@ -1,4 +1,4 @@
-"""Which hidden folders are someone's at work: those with a lock, which the system ends with him."""
+"""Which folders are someone's at work: those with a lock, which the system ends with him."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ except ImportError:  # Windows, where leftovers are left
     fcntl = None  # type: ignore[assignment]
 
 
+HAS_LOCKS = fcntl is not None
+
+
 def hold_folder(make: Callable[[], Path]) -> tuple[Path, int | None]:
     """Make a folder and lock it; return it with what is to be closed, if it could be locked."""
     while True:
         folder = make()
-        lock = _lock(folder)
+        lock = lock_folder(folder)
         if folder.is_dir():  # else one came between the two, and took it for a leftover
             return folder, lock
         if lock is not None:
@@ -25,15 +28,18 @@ def hold_folder(make: Callable[[], Path]) -> tuple[Path, int | None]:
 
 def is_left_behind(folder: Path) -> bool:
     """Whether the maker of a folder is gone."""
-    lock = _lock(folder)
+    lock = lock_folder(folder)
     if lock is None:
         return False
     os.close(lock)
     return True
 
 
-def _lock(folder: Path) -> int | None:
-    """Return a handle that holds the lock, None where there is another's, or are no locks."""
+def lock_folder(folder: Path) -> int | None:
+    """Return a handle that holds a folder's lock, None where another holds it, or are no locks.
+
+    Closing the handle lets go of it, and so does the end of the process.
+    """
     if fcntl is None:
         return None
     handle = None

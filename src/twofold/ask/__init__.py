@@ -4,6 +4,23 @@ Answers are kept in a store, a worker learns from them beside, and a session han
 whose answers would help most.
 """
 
+from twofold.ask._fitting import fit_project
+from twofold.ask._items import Items, read_ask_items
+from twofold.ask._project import existing_project, export_pairs, project_folder
 from twofold.ask._questions import Answer, Question
+from twofold.ask._request import AskRequest
+from twofold.ask._serve import Opened, ask
 
-__all__ = ["Answer", "Question"]
+__all__ = [
+    "Answer",
+    "AskRequest",
+    "Items",
+    "Opened",
+    "Question",
+    "ask",
+    "existing_project",
+    "export_pairs",
+    "fit_project",
+    "project_folder",
+    "read_ask_items",
+]

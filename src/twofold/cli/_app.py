@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from twofold import __version__
+from twofold.cli._ask import ask
 from twofold.cli._demo import demo
 from twofold.cli._embed import embed
 from twofold.cli._evaluate import evaluate
@@ -59,7 +60,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, fit, evaluate, embed, match, search, export, inspect, reproduce, report):
+for command in (demo, fit, evaluate, embed, match, search, export, ask, inspect, reproduce, report):
     app.command()(command)
 
 

@@ -20,8 +20,10 @@ MOST_COLUMNS = 30
 
 
 def fit(
-    data: options.Data,
     out: Annotated[Path, typer.Option(metavar="MODEL", help="Folder that gets the model.")],
+    data: Annotated[
+        Path | None, typer.Argument(metavar="[DATA]", help=options.DATA_HELP, show_default=False)
+    ] = None,
     right: options.Right = None,
     labels: Annotated[
         str | None,
@@ -50,6 +52,13 @@ def fit(
         typer.Option(
             metavar="TRIPLETS",
             help="CSV or Parquet with the columns anchor, positive and negative.",
+        ),
+    ] = None,
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="A folder of `twofold ask`, in place of DATA and PAIRS: learn from its answers.",
         ),
     ] = None,
     id_column: options.IdColumn = None,
@@ -99,7 +108,7 @@ def fit(
     from twofold.tasks import FitRequest, fit_files
 
     request = FitRequest(
-        data=data,
+        data=_data_of(data, project),
         out=out,
         right=right,
         labels=labels,
@@ -120,11 +129,25 @@ def fit(
         overwrite=overwrite,
     )
     with step_bars() as progress:
-        result = fit_files(request, progress)
+        if project is None:
+            result = fit_files(request, progress)
+        else:
+            from twofold.ask import fit_project
+
+            request, result = fit_project(project, request, progress)
     if as_json:
         show_json(_plain(result))
     else:
         _print(result, request)
+
+
+def _data_of(data: Path | None, project: Path | None) -> Path:
+    """Return the data, or the project that knows them."""
+    if (data is None) == (project is None):
+        raise ValueError("Name DATA, or by --project a folder of `twofold ask`, one of the two.")
+    place = data if project is None else project
+    assert place is not None
+    return place
 
 
 def _print(result: FitResult, request: FitRequest) -> None:

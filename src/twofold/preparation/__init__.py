@@ -4,6 +4,7 @@ A table's columns are told apart by themselves, and what each became can be seen
 saved without pickle, so that a model takes raw rows later.
 """
 
+from twofold.preparation._image_decoding import DAMAGE, scaled_picture
 from twofold.preparation._images import DecodedImages, ImagePreparation, ImageWarning
 from twofold.preparation._plan import KINDS, ColumnPlan
 from twofold.preparation._table import TablePreparation
@@ -11,6 +12,7 @@ from twofold.preparation._tables import as_table
 from twofold.preparation._values import as_days, as_texts, one_array
 
 __all__ = [
+    "DAMAGE",
     "KINDS",
     "ColumnPlan",
     "DecodedImages",
@@ -21,4 +23,5 @@ __all__ = [
     "as_table",
     "as_texts",
     "one_array",
+    "scaled_picture",
 ]

@@ -105,6 +105,18 @@ def decode(path: Path, frame: Frame) -> NDArray[np.uint8]:
     return pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
 
 
+def scaled_picture(path: Path, side: int) -> Any:
+    """Return an image as pillow has it, upright, in grey or colour, no side longer than `side`."""
+    with bombs_are_errors(), Image.open(path) as image:
+        if image.format == "JPEG":
+            image.draft(None, (side, side))
+        upright = _upright(image)
+        mode = "L" if upright.mode in ("1", "L", "I", "I;16", "F") else "RGB"
+        plain = upright.copy() if upright.mode == mode else _converted(upright, mode)
+        plain.thumbnail((side, side), Image.Resampling.BICUBIC)
+        return plain
+
+
 def _upright(image: Any) -> Any:
     """Return an image as its camera was held."""
     has_exif = "exif" in image.info or image.format == "TIFF"

@@ -8,7 +8,8 @@ from twofold.tasks._embed import EmbedRequest, EmbedResult, embed_file
 from twofold.tasks._evaluate import EvaluateRequest, Evaluation, WrongPair, evaluate_files
 from twofold.tasks._export import ExportResult, export_model
 from twofold.tasks._fit import Candidate, FitResult, fit_files
-from twofold.tasks._fit_input import FitRequest
+from twofold.tasks._fit_input import FitRequest, Input
+from twofold.tasks._items import read_items
 from twofold.tasks._match import MatchRequest, MatchResult, match_files
 from twofold.tasks._places import check_new_file
 from twofold.tasks._prepared_model import Decision, PreparedModel
@@ -24,6 +25,7 @@ __all__ = [
     "ExportResult",
     "FitRequest",
     "FitResult",
+    "Input",
     "MatchRequest",
     "MatchResult",
     "PreparedModel",
@@ -36,5 +38,6 @@ __all__ = [
     "export_model",
     "fit_files",
     "match_files",
+    "read_items",
     "search_files",
 ]

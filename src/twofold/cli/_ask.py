@@ -1,0 +1,140 @@
+"""`twofold ask DATA`: a page that asks, and learns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from twofold.cli import _options as options
+
+if TYPE_CHECKING:
+    from twofold.ask import Opened
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def ask(
+    data: options.Data,
+    right: options.Right = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MATRIX",
+            help="Features of your own, a row an item: .npy or .npz; the table is then only shown.",
+        ),
+    ] = None,
+    id_column: options.IdColumn = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column that is text; may be given again."),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Only these columns; may be given again."),
+    ] = None,
+    image: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column with file names of images.")
+    ] = None,
+    image_size: Annotated[
+        int | None, typer.Option(min=8, max=512, help="Pixels of a side that are learnt from.")
+    ] = None,
+    text_model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="A local model2vec or sentence-transformers model for the text columns.",
+        ),
+    ] = None,
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where answers and the model are kept; by default DATA.ask, beside the data.",
+        ),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="PAIRS", help="Write the answers as pairs (CSV) and stop."),
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page, or only print its link.")
+    ] = True,
+    host: Annotated[
+        str, typer.Option(help="To listen at; any other than this lets other machines in.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, help="The first port that is tried.")
+    ] = 8737,
+    seed: options.Seed = 0,
+    overwrite: options.Overwrite = False,
+) -> None:
+    """Ask a person what is the same, on a page, and learn from the answers.
+
+    Examples: twofold ask photographs/
+
+    twofold ask left.csv --right right.csv --id id
+    """
+    from twofold.ask import AskRequest, project_folder
+    from twofold.ask import ask as serve
+    from twofold.cli._console import show, step_bars
+
+    request = AskRequest(
+        data=data,
+        right=right,
+        features=features,
+        id_column=id_column,
+        text=tuple(text or ()),
+        columns=tuple(columns or ()),
+        image=image,
+        image_size=image_size,
+        text_model=text_model,
+        seed=seed,
+    )
+    if export is not None:
+        _export(request, project_folder(data, project), export, overwrite)
+        return
+    if host not in LOOPBACK:
+        show(
+            f"--host {host}: whoever reaches this machine and has the link, with its token, sees "
+            "the items and can answer. The connection is not encrypted."
+        )
+    with step_bars() as progress:
+        serve(
+            request,
+            project=project,
+            host=host,
+            port=port,
+            on_open=lambda opened: _show_link(opened, browser),
+            progress=progress,
+        )
+
+
+def _show_link(opened: Opened, browser: bool) -> None:
+    import webbrowser
+
+    from twofold.cli._console import show
+
+    for note in opened.notes:
+        show(note)
+    before = f", {opened.n_looks:,} answered before" if opened.n_looks else ""
+    show(
+        f"{opened.n_items:,} items{before}. Answers are kept in {opened.project}.",
+        f"  {opened.link}",
+        "Ctrl-C ends it; the next `twofold ask` goes on.",
+    )
+    if browser:
+        webbrowser.open(opened.link)
+
+
+def _export(request: object, folder: Path, file: Path, overwrite: bool) -> None:
+    from twofold.ask import AskRequest, existing_project, export_pairs, read_ask_items
+    from twofold.cli._console import show
+    from twofold.tasks import check_new_file
+
+    assert isinstance(request, AskRequest)
+    existing_project(folder)
+    check_new_file(file, overwrite)
+    n_pairs = export_pairs(folder, read_ask_items(request), file)
+    show(f"{n_pairs:,} pairs are in {file}. Next:", f"  twofold fit --project {folder} --out model")
