@@ -4,6 +4,7 @@ Candidate pairs are proposed from the embedding, a calibration says how likely e
 those in doubt are chosen, half of them likely alike.
 """
 
+from twofold.asking._calibration import calibrate_similarity
 from twofold.asking._suggest import Suggestions, suggest
 
-__all__ = ["Suggestions", "suggest"]
+__all__ = ["Suggestions", "calibrate_similarity", "suggest"]
