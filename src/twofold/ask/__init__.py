@@ -4,6 +4,10 @@ Answers are kept in a store, a worker learns from them beside, and a session han
 whose answers would help most.
 """
 
+from twofold.ask._advice import Advice, advice
+from twofold.ask._engine import Engine
 from twofold.ask._questions import Answer, Question
+from twofold.ask._snapshot import Snapshot
+from twofold.asking import Quality
 
-__all__ = ["Answer", "Question"]
+__all__ = ["Advice", "Answer", "Engine", "Quality", "Question", "Snapshot", "advice"]
