@@ -4,19 +4,28 @@ Answers are kept in a store, a worker learns from them beside, and a session han
 whose answers would help most.
 """
 
+from twofold.ask._advice import Advice, advice
+from twofold.ask._engine import Engine
 from twofold.ask._fitting import fit_project
 from twofold.ask._items import Items, read_ask_items
 from twofold.ask._project import existing_project, export_pairs, project_folder
 from twofold.ask._questions import Answer, Question
 from twofold.ask._request import AskRequest
 from twofold.ask._serve import Opened, ask
+from twofold.ask._snapshot import Snapshot
+from twofold.asking import Quality
 
 __all__ = [
+    "Advice",
     "Answer",
     "AskRequest",
+    "Engine",
     "Items",
     "Opened",
+    "Quality",
     "Question",
+    "Snapshot",
+    "advice",
     "ask",
     "existing_project",
     "export_pairs",

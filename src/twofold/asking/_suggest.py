@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +10,12 @@ from numpy.typing import NDArray
 
 from twofold._core.checks import check_count, check_equal_lengths, check_pairs
 from twofold._core.warnings import RelationWarning, warn_user
+from twofold.asking._calibration import Points, Refit, calibrate_similarity
 from twofold.asking._candidate_pairs import drop_known, propose_pairs
 from twofold.asking._choice import choose_pairs
-from twofold.evaluation import Metric, fit_similarity_calibration, scaled_similarity
+from twofold.evaluation import Metric, pair_similarity
 from twofold.regression import equal_rows
-from twofold.relations import PairRelation, TooFewPairsError, split_folds
-
-Points = NDArray[np.float32]
-Refit = Callable[[PairRelation], Points]
-"""From some of the statements to the points of all items, fitted to these alone."""
+from twofold.relations import PairRelation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,9 +63,8 @@ def suggest(
             candidates = np.column_stack(candidates)
         pairs = check_pairs("candidates", candidates, known.n_items)
     left, right = drop_known(pairs, known, equal_rows(X))
-    similarity = held_out_similarity(known, points, metric, refit, rng)
-    calibration = fit_similarity_calibration(known.similar, similarity, known.weight)
-    probability = calibration.probability(scaled_similarity(points, left, right, metric))
+    calibration = calibrate_similarity(known, points, metric, refit, rng)
+    probability = calibration.probability(pair_similarity(points, left, right, metric))
     n_stated = np.bincount(np.concatenate([known.left, known.right]), minlength=known.n_items)
     chosen = choose_pairs(left, right, probability, n_stated, n, rng)
     if len(chosen) < n:
@@ -79,27 +74,3 @@ def suggest(
             RelationWarning,
         )
     return Suggestions(left[chosen], right[chosen], probability[chosen])
-
-
-def held_out_similarity(
-    known: PairRelation,
-    points: Points,
-    metric: Metric,
-    refit: Refit | None,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    """Return how similar the items of each statement are, embedded without it if there are enough.
-
-    An embedding agrees better with the statements it was fitted to than with others.
-    """
-    similarity = scaled_similarity(points, known.left, known.right, metric)
-    if refit is None:
-        return similarity
-    try:
-        folds = split_folds(known, random_state=rng)
-    except TooFewPairsError:
-        return similarity
-    for fold in folds:
-        left, right = known.left[fold.held_out], known.right[fold.held_out]
-        similarity[fold.held_out] = scaled_similarity(refit(fold.kept), left, right, metric)
-    return similarity

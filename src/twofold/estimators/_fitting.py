@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from twofold._core.warnings import TargetWarning, unsaid
 from twofold.estimators._plan import Plan
 from twofold.evaluation import Metric
-from twofold.feedback import Problem, Selection, Watch, pose_problem, select_candidate
+from twofold.feedback import (
+    Problem,
+    Projections,
+    Selection,
+    Watch,
+    pose_problem,
+    select_candidate,
+)
 from twofold.metric import MetricProblem, MetricSelection, MetricStep, Read
 from twofold.regression import (
     Embedder,
@@ -49,11 +56,15 @@ class Fit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitting:
-    """A plan that is carried out, with whose random numbers, and who is told of it."""
+    """A plan that is carried out, with whose random numbers, and who is told of it.
+
+    `projections` of the features are made once, if feedback needs any.
+    """
 
     plan: Plan
     rng: np.random.Generator
     watch: Watch
+    projections: Projections = field(default_factory=Projections)
 
     def fit(self, X: Any, relation: Relation) -> Fit:
         """Fit an embedder to features and a relation over their rows."""
@@ -106,12 +117,12 @@ class Fitting:
         """Fit, and solve how layers are compared: see `twofold.metric`."""
         fit, began = self.fit(X, relation), time.perf_counter()
         names = layer_names(fit.embedder, X, self.plan.layers)
-        quietly = replace(self, watch=Watch(self.watch.report))
 
         def reader(embedder: Embedder) -> Read:
             return lambda rows: read_layers(embedder, take_rows(X, rows), names.every)
 
         def train(rows: NDArray[np.int64]) -> Read:
+            quietly = Fitting(self.plan, self.rng, Watch(self.watch.report))
             with unsaid(TargetWarning):  # what is said of all classes holds for some
                 return reader(quietly.fit(take_rows(X, rows), relation.take(rows)).embedder)
 
@@ -156,7 +167,8 @@ class Fitting:
         """Return what feedback learns from."""
         plan, margin = self.plan, self.plan.targets.margin
         assert isinstance(plan.loss, str)  # feedback takes no other
-        return pose_problem(X, relation, plan.loss, margin, plan.device, self.rng, self.watch)
+        rng, watch, projections = self.rng, self.watch, self.projections
+        return pose_problem(X, relation, plan.loss, margin, plan.device, rng, watch, projections)
 
     def _sampled(self, relation: Relation) -> Statements:
         """Return statements; of labels, pairs that are drawn."""

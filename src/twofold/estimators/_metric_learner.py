@@ -13,13 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold._core.progress import Reporter
 from twofold._core.random import RandomState, as_generator
-from twofold.asking import Suggestions, suggest
+from twofold.asking import Suggestions, calibrate_similarity, suggest
 from twofold.estimators._embedding_learner import EmbeddingLearner
 from twofold.estimators._fitting import Fit, Fitting
 from twofold.estimators._model import Model, save_model
 from twofold.estimators._plan import Goal, Plan, check_feedback, resolve_plan
 from twofold.estimators._training_data import TrainingData
 from twofold.estimators._updating import refit_without, update_fit
+from twofold.evaluation import SimilarityCalibration
 from twofold.feedback import Selection, Watch
 from twofold.metric import MetricSelection
 from twofold.regression import (
@@ -188,7 +189,7 @@ class MetricLearner(EmbeddingLearner):
             fit = fitting.fit_with_metric(X, known, n_components)
         self._training_data = None
         if not isinstance(known, LabelRelation):
-            self._training_data = TrainingData(X, known, fit.targets)
+            self._training_data = TrainingData(X, known, fit.targets, fitting.projections)
         return self._store(fit)
 
     @survives_fork
@@ -219,7 +220,8 @@ class MetricLearner(EmbeddingLearner):
         if X_new is not None:
             X_new = check_features(self, X_new, reset=False)
         data = data.extended(relation, X_new, withdrawn)
-        fit = update_fit(self._fitting(), self.embedder_, self.selection_, data)
+        fitting = replace(self._fitting(), projections=data.projections)
+        fit = update_fit(fitting, self.embedder_, self.selection_, data)
         self._training_data = replace(data, targets=fit.targets)
         return self._store(fit)
 
@@ -253,16 +255,37 @@ class MetricLearner(EmbeddingLearner):
         Suggestions
             `left`, `right` and the `probability` that they are alike, those likely alike first.
         """
-        data = self._fitted_to("suggest_pairs")
-        if not isinstance(data.relation, PairRelation):
-            raise TypeError(
-                "suggest_pairs says how likely pairs are alike; triplets, which this model was "
-                "fitted to, only compare. Fit it to a PairRelation."
-            )
+        data, known = self._fitted_to_pairs("suggest_pairs")
         rng = as_generator(random_state)
-        refit = refit_without(Fitting(self.plan_, rng, Watch()), self.selection_, data)
+        refit = refit_without(self._quiet_fitting(data, rng), self.selection_, data)
         points = self._embed(data.X)
-        return suggest(n, data.X, data.relation, points, self.metric_, refit, candidates, rng)
+        return suggest(n, data.X, known, points, self.metric_, refit, candidates, rng)
+
+    @survives_fork
+    def calibrate_similarity(
+        self, points: NDArray[np.float32], random_state: RandomState = None
+    ) -> SimilarityCalibration:
+        """Say how likely pairs are alike, by their similarity, if drawn as those stated were.
+
+        The embedding is fitted five times more, without some statements: only their items are
+        embedded again, so that it costs little where items are many.
+
+        Parameters
+        ----------
+        points : ndarray of float32, shape (n_items, n_components_)
+            The embedding of all rows that were learnt from, as `transform` returns it.
+        random_state : int, Generator or None
+            Parts the statements.
+
+        Returns
+        -------
+        SimilarityCalibration
+            From similarities, as `pair_similarity` gives them, to probabilities.
+        """
+        data, known = self._fitted_to_pairs("calibrate_similarity")
+        rng = as_generator(random_state)
+        refit = refit_without(self._quiet_fitting(data, rng), self.selection_, data)
+        return calibrate_similarity(known, points, self.metric_, refit, rng)
 
     def solve_targets(self, y: Any = None, *, relation: Relation | None = None) -> TargetSolution:
         """Solve phase 1 alone, which needs no features: see `fit`, which then regresses to it."""
@@ -342,6 +365,19 @@ class MetricLearner(EmbeddingLearner):
         reporter = Reporter(self.verbose)
         watch = Watch(reporter, epoch_callback(reporter, self.embedder), checkpoint)
         return Fitting(self.plan_, as_generator(self.random_state), watch)
+
+    def _quiet_fitting(self, data: TrainingData, rng: np.random.Generator) -> Fitting:
+        return Fitting(self.plan_, rng, Watch(), data.projections)
+
+    def _fitted_to_pairs(self, action: str) -> tuple[TrainingData, PairRelation]:
+        """Return what was learnt from, and its statements, if they are about pairs."""
+        data = self._fitted_to(action)
+        if isinstance(data.relation, PairRelation):
+            return data, data.relation
+        raise TypeError(
+            f"{action} says how likely pairs are alike; triplets, which this model was fitted to, "
+            "only compare. Fit it to a PairRelation."
+        )
 
     def _store(self, fit: Fit) -> Self:
         self.embedder_ = fit.embedder

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from twofold.feedback import Projections
 from twofold.regression import (
     DATA_ERRORS,
     append_rows,
@@ -24,11 +25,15 @@ STATEMENTS = "statements.npz"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingData:
-    """Features, statements about their rows, and their targets: NaN for rows in no statement."""
+    """Features, statements about their rows, and their targets: NaN for rows in no statement.
+
+    `projections` are those of the features that were made before.
+    """
 
     X: Any
     relation: Statements
     targets: NDArray[np.float32]
+    projections: Projections = field(default_factory=Projections)
 
     def extended(
         self, relation: Statements | None, X_new: Any, withdrawn: ArrayLike | None
@@ -43,7 +48,8 @@ class TrainingData:
             known = known.merge(relation)  # type: ignore[arg-type]
         known = known.over(n_rows(X))
         refuse_one_sided(known)
-        return TrainingData(X, known, self.targets)
+        same = self.projections if X_new is None else Projections()
+        return TrainingData(X, known, self.targets, same)
 
     def save(self, folder: Path) -> None:
         """Write the data into a folder."""

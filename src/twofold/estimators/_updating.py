@@ -21,6 +21,7 @@ from twofold.regression import (
     as_numbers,
     fit_embedder,
     refresh_embedder,
+    take_rows,
 )
 from twofold.relations import PairRelation, TripletRelation
 from twofold.targets import solve_targets, standardise_targets
@@ -45,22 +46,23 @@ def update_fit(
 
 def refit_without(
     fitting: Fitting, selection: Selection | None, data: TrainingData
-) -> Callable[[PairRelation], NDArray[np.float32]] | None:
-    """Return what fits the same candidate to some of the statements, and embeds all rows.
+) -> Callable[[PairRelation, NDArray[np.int64]], NDArray[np.float32]] | None:
+    """Return what fits the same candidate to some of the statements, and embeds some rows.
 
     None if the features were kept as given: they learnt from no statement.
     """
     if selection is not None and selection.candidate == "features as given":
         return None
 
-    def points(kept: PairRelation) -> NDArray[np.float32]:
+    def points(kept: PairRelation, items: NDArray[np.int64]) -> NDArray[np.float32]:
         if selection is None:
             embedder = fitting.fit_once(data.X, kept).embedder
         else:
             problem = fitting.problem(data.X, kept)
             embedder = refit(problem, selection, fitting.plan.embedder).embedder
         is_network = isinstance(embedder, NetworkEmbedder)
-        return embedder.predict(as_numbers(data.X) if is_network else data.X)
+        rows = take_rows(data.X, items)
+        return embedder.predict(as_numbers(rows) if is_network else rows)
 
     return points
 

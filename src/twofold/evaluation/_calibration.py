@@ -75,7 +75,12 @@ def scaled_similarity(
     embeddings that were fitted apart differ; cosines do not.
     """
     similarity = pair_similarity(points, left, right, metric).astype(np.float64)
+    return similarity / similarity_scale(points, metric)
+
+
+def similarity_scale(points: NDArray[np.float32], metric: Metric) -> float:
+    """Return the number by which `scaled_similarity` divides."""
     if metric == "cosine":
-        return similarity
+        return 1.0
     variance = float(points.var(axis=0, dtype=np.float64).sum()) or 1.0
-    return similarity / (variance if metric == "dot" else np.sqrt(variance))
+    return variance if metric == "dot" else float(np.sqrt(variance))

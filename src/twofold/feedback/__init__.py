@@ -6,13 +6,14 @@ regressor is fitted once, to where the map ends. A problem and feature spaces ma
 each yields rounds, a validation trace scores them, and a selection is what is returned.
 """
 
-from twofold.feedback._problem import Problem, Watch, pose_problem
+from twofold.feedback._problem import Problem, Projections, Watch, pose_problem
 from twofold.feedback._race import MOST_FOLDS
 from twofold.feedback._selection import Selection, refit, select_candidate
 
 __all__ = [
     "MOST_FOLDS",
     "Problem",
+    "Projections",
     "Selection",
     "Watch",
     "pose_problem",

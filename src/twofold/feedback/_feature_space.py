@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twofold.feedback._problem import Points, Problem
-from twofold.regression import Projection, RidgeBasis, fit_projection, ridge_basis, threads_for
+from twofold.regression import Projection, RidgeBasis, ridge_basis, threads_for
 
 N_LEADING, N_FULL = 32, 256
 """Directions of the two spaces, if there are so many features."""
@@ -45,7 +45,7 @@ def feature_spaces(problem: Problem, n_components: int | None, unit: bool) -> li
 
 
 def _spaces(problem: Problem, sizes: list[int], unit: bool) -> list[FeatureSpace]:
-    whole = fit_projection(problem.features, max(sizes), clipped=True, unit=unit)
+    whole = problem.projections.of(problem.features, max(sizes), unit)
     points = whole.points(problem.features, problem.items)
     spaces = []
     for size in sizes:

@@ -1,0 +1,74 @@
+"""What all answers come to, pair by pair: the majority, what was asked, and the tests apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from twofold.ask._questions import Answer
+
+Pair = tuple[int, int]
+"""The smaller item first."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """Answers by pair.
+
+    Attributes
+    ----------
+    learnt : dict of pair to bool
+        What the majority says of pairs that are learnt from; ties are left out.
+    tests : dict of pair to (bool, float)
+        What the majority says of pairs that are held out, and their weight; none of them is learnt
+        from, whatever else was asked about it.
+    asked : frozenset of pair
+        Everything that was answered, unsure or not.
+    n_looks, n_tests : int
+        Looks in all, and those that were tests.
+    """
+
+    learnt: dict[Pair, bool]
+    tests: dict[Pair, tuple[bool, float]]
+    asked: frozenset[Pair]
+    n_looks: int
+    n_tests: int
+
+
+def tally(answers: Sequence[Answer]) -> Tally:
+    """Count answers."""
+    votes: dict[Pair, list[bool]] = {}
+    test_votes: dict[Pair, list[bool]] = {}
+    weights: dict[Pair, float] = {}
+    for answer in answers:
+        pair = in_order(answer.left, answer.right)
+        if answer.purpose == "test":
+            weights.setdefault(pair, answer.weight)
+        if answer.same is not None:
+            kind = test_votes if answer.purpose == "test" else votes
+            kind.setdefault(pair, []).append(answer.same)
+    tests = _majority(test_votes)
+    looks = {(answer.who, answer.look) for answer in answers}
+    test_looks = {(a.who, a.look) for a in answers if a.purpose == "test"}
+    return Tally(
+        {pair: same for pair, same in _majority(votes).items() if pair not in weights},
+        {pair: (same, weights[pair]) for pair, same in tests.items()},
+        frozenset(in_order(answer.left, answer.right) for answer in answers),
+        len(looks),
+        len(test_looks),
+    )
+
+
+def in_order(left: int, right: int) -> Pair:
+    """Return a pair with the smaller item first."""
+    return (left, right) if left < right else (right, left)
+
+
+def pairs_of(pairs: Iterable[tuple[int, int]]) -> set[Pair]:
+    """Return pairs with the smaller item first, each once."""
+    return {in_order(*pair) for pair in pairs}
+
+
+def _majority(votes: dict[Pair, list[bool]]) -> dict[Pair, bool]:
+    said_more = {pair: 2 * sum(said) - len(said) for pair, said in votes.items()}
+    return {pair: more > 0 for pair, more in said_more.items() if more}
