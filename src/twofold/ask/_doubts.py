@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from twofold.ask._standing import Pair, StandingAnswers, pair_of
+from twofold.ask._standing import StandingAnswers
+from twofold.ask._tally import Pair, in_order
 from twofold.relations import PairRelation, diagnose
 
 MOST_LISTED = 30
@@ -66,7 +67,7 @@ def find_doubts(
             standing, pair, "both ways", pair, 1.0, f"{whose}: the same, and different."
         )
     for chain in _chains(standing.verdicts(), n_items):
-        pair = pair_of(chain[0], chain[-1])
+        pair = in_order(chain[0], chain[-1])
         n_links = len(chain) - 1
         sentence = (
             f"Said to be different, but {n_links} answers in a row lead from one to the other."

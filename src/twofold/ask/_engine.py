@@ -12,8 +12,8 @@ from twofold._core.warnings import RelationWarning, unsaid
 from twofold.ask._given import GivenPoints
 from twofold.ask._making import Scene, make_questions
 from twofold.ask._questions import Answer
-from twofold.ask._snapshot import Snapshot
-from twofold.ask._tally import Pair, Tally, tally
+from twofold.ask._snapshot import Inspection, Snapshot
+from twofold.ask._tally import Pair, Tally, in_order, tally
 from twofold.ask._testing import Tests
 from twofold.asking import Askable, calibrate_similarity, first_guess
 from twofold.estimators import MetricLearner
@@ -92,6 +92,22 @@ class Engine:
             self._learner,
             calibration,
         )
+
+    def inspect(self, answers: Sequence[Answer]) -> Inspection:
+        """Return what is only looked at now and then: how good the features are, and suspects.
+
+        Takes about as long as `learn`, which has to have been called with the same answers.
+        """
+        rng = np.random.default_rng([self._seed, len(answers)])
+        features = self._given.points(self._unit)
+        quality = self._tests.quality(tally(answers), features, "euclidean", rng)
+        if self._learner is None:
+            return Inspection(quality, {})
+        with unsaid(RelationWarning):
+            pairs = self._learner.suspicious_pairs(random_state=rng)
+        columns = (pairs.left.tolist(), pairs.right.tolist(), pairs.suspicion.tolist())
+        suspicion = {in_order(a, b): value for a, b, value in zip(*columns, strict=True)}
+        return Inspection(quality, suspicion)
 
     def _learn_from(self, counted: Tally) -> None:
         """Fit, or update, the learner to what the answers state, if that is of both kinds."""

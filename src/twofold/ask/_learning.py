@@ -12,9 +12,20 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
-from twofold.ask._worker import DrawMap, Drawn, Failed, Learn, Learnt, Setup, Stop, work
+from twofold.ask._worker import (
+    DrawMap,
+    Drawn,
+    Failed,
+    Inspect,
+    Inspected,
+    Learn,
+    Learnt,
+    Setup,
+    Stop,
+    work,
+)
 
-Message = Learnt | Drawn | Failed
+Message = Learnt | Inspected | Drawn | Failed
 MOST_DEATHS = 3
 """Of workers one after the other that never learnt anything: then something is wrong with it."""
 PATIENCE = 20.0
@@ -55,10 +66,10 @@ class LearningProcess:
             self._latest = message
             self._put(message)
 
-    def draw_map(self) -> None:
-        """Have a map drawn of the latest snapshot."""
+    def request(self, wanted: DrawMap | Inspect) -> None:
+        """Have a map drawn, or an inspection made, of the latest snapshot."""
         with self._lock:
-            self._put(DrawMap())
+            self._put(wanted)
 
     def stop(self) -> None:
         """Have the latest model saved, and end the worker."""
@@ -114,6 +125,6 @@ class LearningProcess:
             )
         self._deliver(Failed(sentence, n_looks))
 
-    def _put(self, message: Learn | DrawMap | Stop) -> None:
+    def _put(self, message: Learn | DrawMap | Inspect | Stop) -> None:
         with suppress(OSError):  # it died: the reader sees that too, and starts another
             self._connection.send(message)

@@ -91,11 +91,13 @@ def _find(session: Session, visitor: Visitor, message: dict[str, Any]) -> list[R
 
 def _off(session: Session, visitor: Visitor, message: dict[str, Any]) -> list[Reply]:
     del visitor, message
+    session.request_inspection()
     return [session.off()]
 
 
 def _quality(session: Session, visitor: Visitor, message: dict[str, Any]) -> list[Reply]:
     del visitor, message
+    session.request_inspection()
     return [session.quality()]
 
 

@@ -46,17 +46,20 @@ class Published:
         near = zip(found.ids[0].tolist(), found.similarity[0].tolist(), strict=True)
         return [(int(one), similarity) for one, similarity in near if one != item][:k]
 
-    def neighbours_of_row(self, features: Any, k: int) -> list[Neighbour]:
-        """Return the items nearest to a new row of features, of all tables."""
-        index = self._all
-        found = index.query(self._embed(features), k=min(k, len(index)))
+    def neighbours_of_row(self, features: Any, given: Any, k: int) -> list[Neighbour]:
+        """Return the items nearest to a new row of features, `given` being those of all items."""
+        if self.learnt.learner is None:
+            index, point = self._by_features(given), np.asarray(features, np.float32).reshape(1, -1)
+        else:
+            index, point = self._all, np.asarray(self._learner.transform(features))
+        found = index.query(point, k=min(k, len(index)))
         near = zip(found.ids[0].tolist(), found.similarity[0].tolist(), strict=True)
         return [(int(one), similarity) for one, similarity in near]
 
-    def _embed(self, features: Any) -> NDArray[np.float32]:
-        if self.learnt.learner is None:  # the features as given
-            return np.asarray(features, dtype=np.float32).reshape(1, -1)
-        return np.asarray(self._learner.transform(features))
+    def _by_features(self, given: Any) -> NeighbourIndex:
+        index = NeighbourIndex("cosine" if self.learnt.is_cosine else "euclidean")
+        index.add(np.arange(len(given)), np.asarray(given, np.float32).reshape(len(given), -1))
+        return index
 
     @cached_property
     def _learner(self) -> Any:

@@ -122,7 +122,7 @@ async def _serve(
             items,
             project.store,
             learning.learn,
-            learning.draw_map,
+            learning.request,
             random_state=request.seed,
         )
         taker = asyncio.create_task(_take_all(session, inbox))

@@ -14,14 +14,19 @@ from typing import Any
 
 import numpy as np
 
+from twofold.ask._advice import advice
 from twofold.ask._doubts import find_doubts
 from twofold.ask._items import Items
+from twofold.ask._making import TEST_SHARE
 from twofold.ask._published import Neighbour, Published
 from twofold.ask._questions import Kind, Question
-from twofold.ask._standing import Pair, StandingAnswers, pair_of
+from twofold.ask._snapshot import Inspection
+from twofold.ask._standing import StandingAnswers
 from twofold.ask._store import AnswerStore, Look
+from twofold.ask._tally import Pair, in_order
 from twofold.ask._tickets import Tickets, new_secret
-from twofold.ask._worker import Drawn, Failed, Learn, Learnt
+from twofold.ask._worker import DrawMap, Drawn, Failed, Inspect, Inspected, Learn, Learnt
+from twofold.asking import Quality
 
 Reply = dict[str, Any]
 N_AHEAD = 12
@@ -62,8 +67,8 @@ class Session:
         Where answers are kept.
     learn : callable (Learn)
         Has all answers learnt from.
-    draw_map : callable ()
-        Has a map drawn of the latest snapshot.
+    request : callable (DrawMap or Inspect)
+        Has a map drawn, or an inspection made, of the latest snapshot.
     random_state : int
         Chooses what is asked twice.
     """
@@ -74,25 +79,30 @@ class Session:
         items: Items,
         store: AnswerStore,
         learn: Callable[[Learn], None],
-        draw_map: Callable[[], None],
+        request: Callable[[DrawMap | Inspect], None],
         random_state: int = 0,
     ) -> None:
         self.title = title
         self.items = items
         self._store = store
         self._learn = learn
-        self._draw_map = draw_map
+        self._request = request
         self._rng = np.random.default_rng(random_state)
         self._standing = StandingAnswers(store.looks())
         self._tickets = Tickets(_secret_of(store))
         self._visitors: list[Visitor] = []
         self._pool: list[Question] = []
         self._published: Published | None = None
+        self._inspection = Inspection(None, {})
+        self._inspected_version = 0
         self._failure: str | None = None
         self._is_learning = self._has_news = False
         self.map_version = 0
         self.map_places: bytes = b""
-        self._history: list[dict[str, float]] = json.loads(store.noted("history") or "[]")
+        self._history: list[tuple[int, Quality]] = [
+            (n_looks, Quality(**kept))
+            for n_looks, kept in json.loads(store.noted("history") or "[]")
+        ]
         self.request_learning()
 
     # What the worker sends.
@@ -109,13 +119,18 @@ class Session:
             self._is_learning, self._has_news = True, False
             self._learn(Learn(self._standing.answers(), len(self._standing)))
 
-    def take(self, message: Learnt | Drawn | Failed) -> None:
+    def take(self, message: Learnt | Inspected | Drawn | Failed) -> None:
         """Take in what the worker sends, and tell everybody."""
         if isinstance(message, Drawn):
             self.map_places = np.load(message.places).astype("<f4").tobytes()
             message.places.unlink(missing_ok=True)
             self.map_version += 1
             self._tell_all({"type": "map", "version": self.map_version})
+            return
+        if isinstance(message, Inspected):
+            self._inspection = message.inspection
+            self._tell_all(self.off())
+            self._tell_all(self.quality())
             return
         self._is_learning = False
         if isinstance(message, Failed):
@@ -138,7 +153,7 @@ class Session:
             visitor.tell(self._renewed(visitor))
             visitor.tell(self.quality())
         if any(visitor.watches_map for visitor in self._visitors):
-            self._draw_map()
+            self._request(DrawMap())
 
     def _renewed(self, visitor: Visitor) -> Reply:
         """Take back what a page holds ahead but for the first, and give it newer questions."""
@@ -297,7 +312,8 @@ class Session:
 
     def neighbours_of_row(self, features: Any, k: int) -> Reply:
         """Return the items that are nearest to a new row of features."""
-        return self._neighbours(None, self._now().neighbours_of_row(features, k))
+        near = self._now().neighbours_of_row(features, self.items.features, k)
+        return self._neighbours(None, near)
 
     def find(self, text: str, k: int) -> Reply:
         """Return items that hold the words of a text."""
@@ -306,8 +322,7 @@ class Session:
 
     def off(self) -> Reply:
         """Return answers that should be looked at again."""
-        suspicion = {} if self._published is None else self._published.learnt.suspicion
-        doubts = find_doubts(self._standing, suspicion, self.items.n_items)
+        doubts = find_doubts(self._standing, self._inspection.suspicion, self.items.n_items)
         items = {item for one in doubts for item in one.chain}
         return {
             "type": "off",
@@ -317,25 +332,34 @@ class Session:
 
     def quality(self) -> Reply:
         """Return how good the metric is on pairs that were held out, and whether to go on."""
-        from twofold.ask._engine import TEST_SHARE, advise
-
         learnt = None if self._published is None else self._published.learnt
+        features = self._inspection.features
         n_asked, n_agreed = self._standing.agreement()
         return {
             "type": "quality",
             "now": None if learnt is None or learnt.quality is None else asdict(learnt.quality),
-            "features": None if learnt is None else learnt.features_auroc,
-            "history": self._history,
-            "advice": asdict(advise(self._history)),
+            "features": None if features is None else features.auroc,
+            "history": [
+                {"answers": n, "auroc": one.auroc, "low": one.low, "high": one.high}
+                for n, one in self._history
+            ],
+            "advice": asdict(advice(self._history)),
             "test_share": TEST_SHARE,
             "agreement": {"n": n_asked, "n_agree": n_agreed},
         }
+
+    def request_inspection(self) -> None:
+        """Have suspects and the quality of the features worked out, unless they are known."""
+        version = 0 if self._published is None else self._published.version
+        if version > self._inspected_version:
+            self._inspected_version = version
+            self._request(Inspect())
 
     def watch_map(self, visitor: Visitor) -> list[Reply]:
         """Have the map drawn, now and after every snapshot, until a page asks for questions."""
         visitor.watches_map = True
         if self._published is not None:
-            self._draw_map()
+            self._request(DrawMap())
         return [{"type": "map", "version": self.map_version}] if self.map_version else []
 
     def describe(self, items: Iterable[int]) -> dict[str, Any]:
@@ -352,7 +376,7 @@ class Session:
             {
                 "item": one,
                 "similarity": similarity,
-                "said": None if item is None else self._standing.verdict(pair_of(item, one)),
+                "said": None if item is None else self._standing.verdict(in_order(item, one)),
             }
             for one, similarity in near
         ]
@@ -433,17 +457,12 @@ class Session:
         quality = learnt.quality
         if quality is None:
             return
-        point = {
-            "answers": learnt.n_looks,
-            "auroc": quality.auroc,
-            "low": quality.low,
-            "high": quality.high,
-        }
-        before = [one for one in self._history if one["answers"] < learnt.n_looks]
-        self._history = [*before, point]
+        before = [(n_looks, one) for n_looks, one in self._history if n_looks < learnt.n_looks]
+        self._history = [*before, (learnt.n_looks, quality)]
         if len(self._history) > MOST_HISTORY:
             self._history = self._history[::2]
-        self._store.note("history", json.dumps(self._history))
+        plain = [(n_looks, asdict(one)) for n_looks, one in self._history]
+        self._store.note("history", json.dumps(plain))
 
     def _tell_all(self, reply: Reply) -> None:
         for visitor in self._visitors:
@@ -453,7 +472,7 @@ class Session:
 def _pairs(question: Question) -> Iterator[Pair]:
     first, *others = question.items
     for other in others:
-        yield pair_of(first, other)
+        yield in_order(first, other)
 
 
 def _said(question: Question, same: Any) -> tuple[bool | None, ...]:

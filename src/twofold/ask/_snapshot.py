@@ -44,7 +44,37 @@ class Snapshot:
     learner: MetricLearner | None
     calibration: SimilarityCalibration
 
+    @property
+    def threshold(self) -> float | None:
+        """The similarity from which on a pair is rather alike; None where none tells."""
+        slope, offset = self.calibration.slope, self.calibration.offset
+        return -offset / slope if slope > 0 else None
+
+    @property
+    def keeps_features(self) -> bool:
+        """Whether points are the features as given, since nothing better is known."""
+        if self.learner is None:
+            return True
+        selection = self.learner.selection_
+        return selection is not None and selection.candidate == "features as given"
+
     def probability(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return how likely pairs of items are alike, as the model guesses."""
         similarity = pair_similarity(self.points, left, right, self.metric)
         return self.calibration.probability(similarity)
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What is only looked at now and then.
+
+    Attributes
+    ----------
+    features : Quality or None
+        How good the features as given are; None while test answers are too few.
+    suspicion : dict of pair to float
+        How strongly the rest contradicts what was answered about a pair, in [0, 1].
+    """
+
+    features: Quality | None
+    suspicion: dict[tuple[int, int], float]

@@ -8,14 +8,7 @@ from itertools import pairwise
 
 from twofold.ask._questions import Answer
 from twofold.ask._store import KeptLook
-
-Pair = tuple[int, int]
-"""Two items, the lower number first."""
-
-
-def pair_of(left: int, right: int) -> Pair:
-    """Return two items as a pair."""
-    return (left, right) if left < right else (right, left)
+from twofold.ask._tally import Pair, in_order
 
 
 class StandingAnswers:
@@ -133,11 +126,11 @@ class StandingAnswers:
             if kept.look.kind == "pair"
             and kept.look.purpose == "learn"
             and kept.look.same[0] is not None
-            and len(self._opinions[pair_of(*kept.look.items)]) == 1
+            and len(self._opinions[in_order(*kept.look.items)]) == 1
         ]
 
     @staticmethod
     def _pairs(kept: KeptLook) -> Iterator[tuple[Pair, bool | None]]:
         first, *others = kept.look.items
         for other, said in zip(others, kept.look.same, strict=True):
-            yield pair_of(first, other), said
+            yield in_order(first, other), said

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold.ask._questions import Answer, Question
+from twofold.ask._snapshot import Inspection, Snapshot
 from twofold.evaluation import Metric
 
 NICENESS = 10
@@ -73,23 +74,38 @@ class DrawMap:
 
 
 @dataclass(frozen=True, slots=True)
+class Inspect:
+    """Somebody wants to know how good the features are, and which answers are suspicious."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """Save the latest model and end."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learnt:
-    """A snapshot, as the server takes it."""
+    """A snapshot, as the server takes it.
+
+    `learner` is None where the points are the features as given, compared by cosines if
+    `is_cosine`.
+    """
 
     n_looks: int
     points: Path
     metric: Metric
     questions: tuple[Question, ...]
     quality: Any
-    features_auroc: float | None
-    suspicion: dict[tuple[int, int], float]
     learner: bytes | None
+    is_cosine: bool
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """What `Inspect` came to."""
+
+    inspection: Inspection
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +146,8 @@ class Worker:
         features = load_features(setup.features)
         self._engine = Engine(features, n_left=setup.n_left, random_state=setup.seed)
         self._maps = MapMaker(n_rows(features), setup.seed)
-        self._snapshot: Any = None
+        self._snapshot: Snapshot | None = None
+        self._answers: Sequence[Answer] = ()
         self._n_files = 0
         self._saved_at = time.monotonic()
         self._is_saved = True
@@ -138,28 +155,31 @@ class Worker:
     def run(self) -> None:
         """Take messages until the end."""
         while True:
-            learn, draws_map, stops = self._take()
-            if learn is not None:
+            learn, others = self._take()
+            stops = Stop in others
+            if learn is not None and not stops:
                 self._learn(learn)
-            if draws_map and self._snapshot is not None:
-                self._draw()
+            if Inspect in others and self._snapshot is not None:
+                self._connection.send(Inspected(self._engine.inspect(self._answers)))
+            if DrawMap in others and self._snapshot is not None:
+                self._draw(self._snapshot)
             if not self._is_saved and (stops or time.monotonic() - self._saved_at > SAVE_EVERY):
                 self._save()
             if stops:
                 return
 
-    def _take(self) -> tuple[Learn | None, bool, bool]:
-        """Wait for a message; return the newest answers there are, and whatever else is asked."""
-        learn, draws_map, stops = None, False, False
+    def _take(self) -> tuple[Learn | None, set[type]]:
+        """Wait for messages; return the newest answers there are, and what else is asked for."""
+        learn, others = None, set()
         wait = None if self._is_saved else SAVE_EVERY
         while self._connection.poll(wait):
             message = self._connection.recv()
             if isinstance(message, Learn):
                 learn = message
-            draws_map |= isinstance(message, DrawMap)
-            stops |= isinstance(message, Stop)
+            else:
+                others.add(type(message))
             wait = 0
-        return learn, draws_map, stops
+        return learn, others
 
     def _learn(self, message: Learn) -> None:
         began = time.perf_counter()
@@ -169,22 +189,22 @@ class Worker:
             # The page goes on with the last snapshot, and says so.
             self._connection.send(Failed(f"Learning failed: {error}", message.n_looks))
             return
-        self._snapshot, self._is_saved = snapshot, snapshot.learner is None
+        self._snapshot, self._answers = snapshot, message.answers
+        self._is_saved = snapshot.learner is None
         learnt = Learnt(
             n_looks=message.n_looks,
             points=self._written("points", snapshot.points),
             metric=snapshot.metric,
             questions=snapshot.questions,
             quality=snapshot.quality,
-            features_auroc=snapshot.features_auroc,
-            suspicion=snapshot.suspicion,
-            learner=None if snapshot.learner is None else pickle.dumps(snapshot.learner),
+            learner=None if snapshot.keeps_features else pickle.dumps(snapshot.learner),
+            is_cosine=snapshot.learner is not None and snapshot.learner.metric_ == "cosine",
             seconds=time.perf_counter() - began,
         )
         self._connection.send(learnt)
 
-    def _draw(self) -> None:
-        places = self._maps.draw(self._snapshot.points, self._snapshot.metric)
+    def _draw(self, snapshot: Snapshot) -> None:
+        places = self._maps.draw(snapshot.points, snapshot.metric)
         self._connection.send(Drawn(self._written("map", places)))
 
     def _written(self, name: str, array: NDArray[np.float32]) -> Path:
@@ -199,6 +219,8 @@ class Worker:
         from twofold.tasks import Decision, PreparedModel
 
         setup, snapshot = self._setup, self._snapshot
+        assert snapshot is not None
+        assert snapshot.learner is not None
         decision = Decision("embedding", snapshot.threshold)
         if snapshot.threshold is not None:
             snapshot.learner.threshold_ = snapshot.threshold

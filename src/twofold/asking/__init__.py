@@ -6,7 +6,7 @@ chances, and say how good the metric is.
 """
 
 from twofold.asking._askable import Askable
-from twofold.asking._calibration import calibrate_similarity
+from twofold.asking._calibration import calibrate_similarity, held_out_similarity
 from twofold.asking._candidate_pairs import first_guess, propose_partners
 from twofold.asking._choice import choose_pairs
 from twofold.asking._nines import N_BESIDE, choose_nines
@@ -26,6 +26,7 @@ __all__ = [
     "choose_pairs",
     "estimate_quality",
     "first_guess",
+    "held_out_similarity",
     "log_odds",
     "propose_partners",
     "suggest",

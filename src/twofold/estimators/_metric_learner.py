@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold._core.progress import Reporter
 from twofold._core.random import RandomState, as_generator
-from twofold.asking import Suggestions, calibrate_similarity, suggest
+from twofold.asking import Suggestions, calibrate_similarity, held_out_similarity, suggest
 from twofold.estimators._embedding_learner import EmbeddingLearner
 from twofold.estimators._fitting import Fit, Fitting
 from twofold.estimators._model import Model, save_model
@@ -33,7 +33,14 @@ from twofold.regression import (
     survives_fork,
 )
 from twofold.relations import LabelRelation, PairRelation, Relation, TripletRelation, as_relation
-from twofold.targets import Named, Targets, TargetSolution, as_targets, resolve_grade
+from twofold.targets import (
+    Named,
+    SuspiciousPairs,
+    Targets,
+    TargetSolution,
+    as_targets,
+    resolve_grade,
+)
 
 
 class MetricLearner(EmbeddingLearner):
@@ -286,6 +293,29 @@ class MetricLearner(EmbeddingLearner):
         rng = as_generator(random_state)
         refit = refit_without(self._quiet_fitting(data, rng), self.selection_, data)
         return calibrate_similarity(known, points, self.metric_, refit, rng)
+
+    @survives_fork
+    def suspicious_pairs(self, *, random_state: RandomState = None) -> SuspiciousPairs:
+        """Say which stated pairs the others contradict, the most suspicious first.
+
+        The embedding is fitted five times more, as by `suggest_pairs`, so that each statement is
+        held against what was learnt without it.
+
+        Parameters
+        ----------
+        random_state : int, Generator or None
+            Parts the statements.
+
+        Returns
+        -------
+        SuspiciousPairs
+            All pairs that are stated, with how strongly the rest contradicts each.
+        """
+        data, known = self._fitted_to_pairs("suspicious_pairs")
+        rng = as_generator(random_state)
+        refit = refit_without(self._quiet_fitting(data, rng), self.selection_, data)
+        similarity = held_out_similarity(known, self._embed(data.X), self.metric_, refit, rng)
+        return SuspiciousPairs.of(known, similarity)
 
     def solve_targets(self, y: Any = None, *, relation: Relation | None = None) -> TargetSolution:
         """Solve phase 1 alone, which needs no features: see `fit`, which then regresses to it."""

@@ -14,7 +14,7 @@ from twofold.targets._simplex import simplex_vertices
 from twofold.targets._solution import TargetRows, TargetSolution
 from twofold.targets._solve import solve_targets
 from twofold.targets._standardise import standardise_solution, standardise_targets
-from twofold.targets._suspicion import rank_suspicious, suspicion
+from twofold.targets._suspicion import SuspiciousPairs, rank_suspicious, suspicion
 
 __all__ = [
     "DECIDING_AUROC",
@@ -24,6 +24,7 @@ __all__ = [
     "GaugePoint",
     "Named",
     "PairLoss",
+    "SuspiciousPairs",
     "TargetRows",
     "TargetSolution",
     "TargetSolver",

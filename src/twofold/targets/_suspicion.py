@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
@@ -47,6 +49,32 @@ def suspicion(relation: PairRelation, similarity: ArrayLike) -> NDArray[np.float
 def rank_suspicious(relation: PairRelation, similarity: ArrayLike) -> NDArray[np.int64]:
     """Return the rows of all statements, the most suspicious first: see `suspicion`."""
     return np.argsort(-suspicion(relation, similarity), kind="stable")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SuspiciousPairs:
+    """Stated pairs, those that the others contradict most strongly first.
+
+    Attributes
+    ----------
+    left, right : ndarray of int64, shape (n_pairs,)
+        Their items.
+    similar : ndarray of float32, shape (n_pairs,)
+        What is stated.
+    suspicion : ndarray of float64, shape (n_pairs,)
+        How strongly the rest contradicts it, in [0, 1].
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    similar: NDArray[np.float32]
+    suspicion: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, relation: PairRelation, similarity: ArrayLike) -> SuspiciousPairs:
+        """Return all statements of a relation by their `suspicion`."""
+        rows, values = rank_suspicious(relation, similarity), suspicion(relation, similarity)
+        return cls(relation.left[rows], relation.right[rows], relation.similar[rows], values[rows])
 
 
 def _check_similarity(relation: PairRelation, similarity: ArrayLike) -> NDArray[np.float64]:
