@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from twofold.ask._request import AskRequest
 from twofold.ask._standing import StandingAnswers
 from twofold.ask._store import AnswerStore, stored_ids
 
-ANSWERS, MODEL, REQUEST = "answers.sqlite", "model", "request"
+ANSWERS, MODEL, SCRATCH, REQUEST = "answers.sqlite", "model", "scratch", "request"
 LEAST_KNOWN = 0.5
 """The share of a project's items that its data have to hold: with fewer they are other data."""
 
@@ -49,6 +50,8 @@ class Project:
             self._refuse_other_data(items)
             self.store = AnswerStore(folder / ANSWERS, items.ids())
             self.store.note(REQUEST, request.to_json())
+            self._clear()  # what a killed server left
+            self.scratch.mkdir()
         except BaseException:
             self._let_go()
             if made_now and not any(folder.iterdir()):
@@ -60,10 +63,19 @@ class Project:
         """The folder of the latest model."""
         return self.folder / MODEL
 
+    @property
+    def scratch(self) -> Path:
+        """A folder for what is only for this session: features and points."""
+        return self.folder / SCRATCH
+
     def close(self) -> None:
         """Let others open the project."""
         self.store.close()
+        self._clear()
         self._let_go()
+
+    def _clear(self) -> None:
+        shutil.rmtree(self.scratch, ignore_errors=True)
 
     def _let_go(self) -> None:
         if self._lock is not None:

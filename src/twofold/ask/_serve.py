@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import shutil
 import socket
-import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,11 +15,12 @@ from twofold.ask._items import Items, read_ask_items
 from twofold.ask._learning import LearningProcess, Message
 from twofold.ask._project import Project, prepare_folder, project_folder
 from twofold.ask._request import AskRequest
+from twofold.ask._session import Session
 from twofold.ask._worker import Setup
 from twofold.regression import save_features
 
-PORT, N_PORTS = 8737, 50
-"""The port that is tried first, and how many after it."""
+PORT = 8737
+"""The port that is tried first."""
 LARGEST_MESSAGE = 2**16
 """Bytes of a websocket's message."""
 MOST_CONNECTIONS = 256
@@ -63,7 +62,7 @@ def ask(
     on_open: Callable[[Opened], Any] | None = None,
     progress: Callable[[str, float], Any] | None = None,
 ) -> None:
-    """Serve the page until the process is interrupted.
+    """Serve the page until the process is interrupted; answers and the latest model are kept.
 
     Parameters
     ----------
@@ -79,6 +78,8 @@ def ask(
         Called as the data are read.
     """
     _require_server()
+    from twofold.ask._listening import listen
+
     told = progress or (lambda what, share: None)
     folder = project_folder(request.data, project)
     if folder.exists():
@@ -89,63 +90,95 @@ def ask(
     with ExitStack() as stack:
         opened = Project(folder, request, items)
         stack.callback(opened.close)
-        scratch = Path(tempfile.mkdtemp(prefix="twofold-ask-"))
-        stack.callback(shutil.rmtree, scratch, ignore_errors=True)
-        listener = stack.enter_context(_listen(host, port))
-        asyncio.run(_serve(request, items, opened, scratch, listener, host, on_open))
+        listener = stack.enter_context(listen(host, port))
+        asyncio.run(_serve(_Evening(request, items, opened, host, listener), on_open))
 
 
-async def _serve(
-    request: AskRequest,
-    items: Items,
-    project: Project,
-    scratch: Path,
-    listener: socket.socket,
-    host: str,
-    on_open: Callable[[Opened], Any] | None,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Evening:
+    """What one run of the server needs."""
+
+    request: AskRequest
+    items: Items
+    project: Project
+    host: str
+    listener: socket.socket
+
+    @property
+    def port(self) -> int:
+        return int(self.listener.getsockname()[1])
+
+    @property
+    def title(self) -> str:
+        return " and ".join(table.path.resolve().name for table in self.items.tables)
+
+    def opened(self, token: str, n_looks: int) -> Opened:
+        """Return what a user is told."""
+        name = socket.gethostname() if self.host in ("0.0.0.0", "::") else self.host
+        address = f"[{name}]" if ":" in name else name
+        n_gone = self.project.store.n_gone
+        gone = f"{n_gone:,} answer(s) are about items that are no longer there; they are set aside."
+        return Opened(
+            f"http://{address}:{self.port}/?token={token}",
+            self.project.folder,
+            self.items.n_items,
+            n_looks,
+            (*self.items.notes, gone) if n_gone else tuple(self.items.notes),
+        )
+
+    def setup(self) -> Setup:
+        """Return what the worker is started with; its features are written down."""
+        save_features(self.items.features, self.project.scratch)
+        return Setup(
+            scratch=self.project.scratch,
+            model=self.project.model,
+            n_left=self.items.n_left,
+            source=self.items.source,
+            preparation=self.items.preparation,
+            image_column=self.items.image_column,
+            seed=self.request.seed,
+        )
+
+
+async def _serve(evening: _Evening, on_open: Callable[[Opened], Any] | None) -> None:
+    """Run worker and server side by side, until a signal ends them."""
     import uvicorn
 
     from twofold.ask._guard import Guard
+    from twofold.ask._listening import QuietServer, ended_by_signals
     from twofold.ask._server import Site
-    from twofold.ask._session import Session
 
     loop = asyncio.get_running_loop()
     inbox: asyncio.Queue[Message] = asyncio.Queue()
     learning = LearningProcess(
-        _setup(request, items, project, scratch),
-        lambda message: loop.call_soon_threadsafe(inbox.put_nowait, message),
+        evening.setup(), lambda message: loop.call_soon_threadsafe(inbox.put_nowait, message)
     )
     try:
         session = Session(
-            _title(items),
-            items,
-            project.store,
+            evening.title,
+            evening.items,
+            evening.project.store,
             learning.learn,
             learning.request,
-            random_state=request.seed,
+            random_state=evening.request.seed,
         )
         taker = asyncio.create_task(_take_all(session, inbox))
-        site, token, port = Site(session), secrets.token_urlsafe(24), listener.getsockname()[1]
+        site, token = Site(session), secrets.token_urlsafe(24)
         config = uvicorn.Config(
-            Guard(site.app(), token, host, port),
+            Guard(site.app(), token, evening.host, evening.port),
             ws="websockets-sansio",
             ws_max_size=LARGEST_MESSAGE,
             limit_concurrency=MOST_CONNECTIONS,
             timeout_graceful_shutdown=GRACE,
             lifespan="off",
-            log_level="error",
+            log_level="critical",
             server_header=False,
         )
-        server = uvicorn.Server(config)
         if on_open is not None:
-            name = host if host not in ("0.0.0.0", "::") else socket.gethostname()
-            shown = f"[{name}]" if ":" in name else name
-            link = f"http://{shown}:{port}/?token={token}"
-            n_looks = session.n_looks
-            notes = (*items.notes, *_gone(project))
-            on_open(Opened(link, project.folder, items.n_items, n_looks, notes))
-        await server.serve(sockets=[listener])
+            on_open(evening.opened(token, session.n_looks))
+        server = QuietServer(config)
+        with ended_by_signals(server):
+            await server.serve(sockets=[evening.listener])
         taker.cancel()
         site.close()
         session.close()
@@ -153,59 +186,10 @@ async def _serve(
         await asyncio.to_thread(learning.stop)
 
 
-async def _take_all(session: Any, inbox: asyncio.Queue[Message]) -> None:
+async def _take_all(session: Session, inbox: asyncio.Queue[Message]) -> None:
+    """Hand the session what the worker sends, in its own thread."""
     while True:
         session.take(await inbox.get())
-
-
-def _setup(request: AskRequest, items: Items, project: Project, scratch: Path) -> Setup:
-    features = scratch / "features"
-    features.mkdir()
-    save_features(items.features, features)
-    return Setup(
-        features=features,
-        scratch=scratch,
-        model=project.model,
-        n_left=items.n_left,
-        source=items.source,
-        preparation=items.preparation,
-        image_column=items.image_column,
-        seed=request.seed,
-    )
-
-
-def _title(items: Items) -> str:
-    return " and ".join(table.path.resolve().name for table in items.tables)
-
-
-def _gone(project: Project) -> tuple[str, ...]:
-    n_gone = project.store.n_gone
-    if not n_gone:
-        return ()
-    return (f"{n_gone:,} answer(s) are about items that are no longer there; they are set aside.",)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, at the first port from `port` on that is free."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for number in range(port, min(port + N_PORTS, 65536)):
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((host, number))
-            listener.listen(128)
-            return listener
-        except socket.gaierror as error:
-            listener.close()
-            raise OSError(f"--host {host} is no address of this machine ({error}).") from error
-        except PermissionError:
-            listener.close()
-            raise
-        except OSError as error:
-            listener.close()
-            if error.errno is not None and "in use" not in str(error):
-                raise OSError(f"{host} port {number} cannot be listened at ({error}).") from error
-    raise OSError(f"All ports from {port} to {port + N_PORTS - 1} are in use: name another.")
 
 
 def _require_server() -> None:

@@ -36,10 +36,8 @@ class Setup:
 
     Attributes
     ----------
-    features : Path
-        Folder with the features, as `save_features` writes them.
     scratch : Path
-        Folder for points and maps.
+        Folder with the features, as `save_features` writes them; it gets points and maps.
     model : Path
         Folder that gets the latest model.
     n_left : int or None
@@ -50,7 +48,6 @@ class Setup:
         Of everything random.
     """
 
-    features: Path
     scratch: Path
     model: Path
     n_left: int | None
@@ -143,7 +140,7 @@ class Worker:
 
         self._connection = connection
         self._setup = setup
-        features = load_features(setup.features)
+        features = load_features(setup.scratch)
         self._engine = Engine(features, n_left=setup.n_left, random_state=setup.seed)
         self._maps = MapMaker(n_rows(features), setup.seed)
         self._snapshot: Snapshot | None = None
