@@ -162,7 +162,6 @@ async def _serve(evening: _Evening, on_open: Callable[[Opened], Any] | None) -> 
             learning.request,
             random_state=evening.request.seed,
         )
-        taker = asyncio.create_task(_take_all(session, inbox))
         site, token = Site(session), secrets.token_urlsafe(24)
         config = uvicorn.Config(
             Guard(site.app(), token, evening.host, evening.port),
@@ -171,25 +170,31 @@ async def _serve(evening: _Evening, on_open: Callable[[Opened], Any] | None) -> 
             limit_concurrency=MOST_CONNECTIONS,
             timeout_graceful_shutdown=GRACE,
             lifespan="off",
-            log_level="critical",
+            log_level="error",
             server_header=False,
         )
         if on_open is not None:
             on_open(evening.opened(token, session.n_looks))
         server = QuietServer(config)
+        taker = asyncio.create_task(_take_all(session, inbox, server))
         with ended_by_signals(server):
             await server.serve(sockets=[evening.listener])
-        taker.cancel()
         site.close()
         session.close()
+        if taker.done():
+            taker.result()  # it never ends but by an error, which is to be seen
+        taker.cancel()
     finally:
         await asyncio.to_thread(learning.stop)
 
 
-async def _take_all(session: Session, inbox: asyncio.Queue[Message]) -> None:
-    """Hand the session what the worker sends, in its own thread."""
-    while True:
-        session.take(await inbox.get())
+async def _take_all(session: Session, inbox: asyncio.Queue[Message], server: Any) -> None:
+    """Hand the session what the worker sends; an error of ours ends the server."""
+    try:
+        while True:
+            session.take(await inbox.get())
+    finally:
+        server.should_exit = True
 
 
 def _require_server() -> None:
