@@ -110,9 +110,9 @@ live.on("welcome", (message) => {
   showCounts(message.counts);
   if (app.view !== "pairs") views[app.view].enter(app.argument);
 });
-for (const type of ["saved", "undone"]) live.on(type, ({ counts }) => showCounts(counts));
+for (const type of ["saved", "undone", "counts"]) live.on(type, ({ counts }) => showCounts(counts));
 live.on("learning", showLearning);
-live.on("refused", ({ sentence }) => notice(sentence, { stays: true }));
+live.on("refused", ({ key, sentence }) => notice(sentence, { stays: Boolean(key) }));
 live.on("saved", ({ second_opinion: isSecond }) => isSecond && notice("Somebody answered this meanwhile; yours is kept as a second opinion."));
 
 settings.on("who", (who) => live.rename(who));

@@ -17,6 +17,7 @@ export class Live extends EventTarget {
     this.socket = null;
     this.retry = 0;
     addEventListener("online", () => this.#hurry());
+    addEventListener("focus", () => this.#hurry());
     document.addEventListener("visibilitychange", () => document.hidden || this.#hurry());
   }
 
@@ -102,7 +103,9 @@ export class Live extends EventTarget {
     this.wait = Math.min(2 * this.wait, LONGEST_WAIT);
   }
 
-  #hurry() {
+  // A new link that was opened in another tab makes this one valid too.
+  async #hurry() {
+    if (this.state === "refused" && !(await isRefused())) location.reload();
     if (this.state !== "away" || this.socket !== null) return;
     clearTimeout(this.retry);
     this.connect();
@@ -119,6 +122,6 @@ async function isRefused() {
     const response = await fetch("/", { cache: "no-store", credentials: "same-origin" });
     return response.status === 401 || response.status === 403;
   } catch {
-    return false;
+    return false; // nobody is there: that may change
   }
 }

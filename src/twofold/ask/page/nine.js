@@ -31,7 +31,7 @@ function tile({ item, info }, number, guess, anchor, onToggle) {
     info.image ? el("span", { class: "box" }, picture(item, info, { side: 240 })) : null,
     title(info, anchor),
     fields(info, anchor),
-    el("span", { class: "guess" }, percent(guess)),
+    guess === undefined ? null : el("span", { class: "guess" }, percent(guess)),
     el("span", { class: "check", "aria-hidden": "true" }, "✓"),
   );
   button.addEventListener("click", () => onToggle(number));
@@ -42,7 +42,7 @@ export function buildNine({ question, items }, onPick) {
   const shown = question.items.map((item) => ({ item, info: items[item] }));
   const [anchor, ...others] = shown;
   const picked = new Set();
-  const tiles = others.map((other, i) => tile(other, i + 1, question.guess[i] ?? 0, anchor.info, (n) => node.toggle(n)));
+  const tiles = others.map((other, i) => tile(other, i + 1, question.guess[i], anchor.info, (n) => node.toggle(n)));
   const hasImages = shown.some(({ info }) => info.image);
   const node = el(
     "article",

@@ -92,7 +92,8 @@ export class Off {
   }
 }
 
+// Times come in UTC, and are shown as they were here.
 function readable(when) {
-  const date = new Date(when);
+  const date = new Date(/[Z+]/.test(when) ? when : `${when}Z`);
   return Number.isNaN(date.valueOf()) ? when : date.toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 }

@@ -17,6 +17,9 @@ function side(shown, at) {
   );
 }
 
+// A question that is asked again comes without a guess.
+const guessed = (guess) => (guess === undefined ? "No guess" : `Guess: ${percent(guess)} same`);
+
 // Above the columns of a record: its name, unless a field says it already, and the way to others like it.
 function head({ item, info }, place) {
   const isSaid = Object.values(info.fields).includes(info.name);
@@ -32,7 +35,7 @@ export function buildPair({ question, items }, columns) {
   const node = el(
     "article",
     { class: `question pair ${hasImages ? "with-images" : "without-images"}${table ? " with-fields" : ""}`, "data-id": question.id },
-    el("div", { class: "prompt" }, el("h1", {}, "Are these the same?"), el("p", { class: "guess" }, `Guess: ${percent(question.guess[0])} same`)),
+    el("div", { class: "prompt" }, el("h1", {}, "Are these the same?"), el("p", { class: "guess" }, guessed(question.guess[0]))),
     table && !hasImages ? null : el("div", { class: "two" }, side(shown, 0), side(shown, 1)),
     table,
   );

@@ -17,7 +17,8 @@ export class Questions {
     this.lately = new Map(); // question id → entry, for what is taken back without the server
     this.queue = new Queue({
       build: (entry) => this.#build(entry),
-      ask: (have) => app.live.ask({ type: "more", have, kinds: this.#kinds() }),
+      // Elsewhere nothing is asked: the server would think that nobody looks at the map any more.
+      ask: (have) => app.view === "pairs" && app.live.ask({ type: "more", have, kinds: this.#kinds() }),
       onArrival: () => this.current === null && this.#next(),
     });
     this.#draw();
@@ -27,6 +28,7 @@ export class Questions {
   enter() {
     this.since = performance.now();
     if (this.current === null) this.#next();
+    else this.queue.refill(this.current, { now: true });
   }
 
   leave() {}

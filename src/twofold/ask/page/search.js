@@ -58,7 +58,7 @@ export class Search {
     live.on("neighbours", (message) => message.item !== null && message.item === this.query?.item && this.#show(message));
     live.on("learning", ({ version }) => version > this.version && this.#ask());
     live.on("undone", () => this.#ask());
-    live.on("welcome", ({ source }) => (this.pick.hidden = source === "table"));
+    live.on("welcome", ({ has_images: hasImages }) => (this.pick.hidden = !hasImages));
     addEventListener("dragover", (event) => event.preventDefault());
     addEventListener("drop", (event) => {
       event.preventDefault();
@@ -138,7 +138,7 @@ export class Search {
     const rows = Array.from({ length: Math.min(N_STARTS, n) }, (_, i) => Math.floor(((i + Math.random()) * n) / Math.min(N_STARTS, n)));
     await this.app.items.fetch(rows);
     if (this.query) return;
-    this.advice.textContent = "Find an item by its text, drop an image onto the page, or begin with one of these.";
+    this.advice.textContent = this.pick.hidden ? "Find an item by its text, or begin with one of these." : "Find an item by its name, drop an image onto the page, or begin with one of these.";
     const links = rows.map((row) => {
       const info = this.app.items.get(row);
       return el("a", { class: "start", href: `#search/${row}`, "aria-label": `More like ${info.name}` }, thumbnail(row, info));

@@ -50,7 +50,7 @@ export class Settings extends EventTarget {
 
 export function prepareSettings(settings) {
   const dialog = byId("settings");
-  const name = el("input", { type: "text", id: "who", maxLength: 80, autocomplete: "off", placeholder: "nobody in particular" });
+  const name = el("input", { type: "text", id: "who", maxLength: 80, autocomplete: "off", placeholder: "me" });
   name.addEventListener("change", () => settings.set("who", name.value.trim()));
   name.addEventListener("keydown", (event) => event.key === "Enter" && dialog.close());
   dialog.replaceChildren(
