@@ -1,0 +1,216 @@
+// The map: all items in two dimensions, and the neighbours of one of them by the embedding.
+
+import { announce, byId, el, percent, plural } from "./dom.js";
+import { Camera } from "./camera.js";
+import { Finder } from "./finder.js";
+import { Scatter } from "./scatter.js";
+import { thumbnail } from "./items.js";
+
+const K = 12;
+const REACH = 18;
+const MOVE_MS = 800;
+const LISTED = 40;
+const SETTLED_MS = 160;
+
+export class ItemMap {
+  constructor(app) {
+    this.app = app;
+    this.positions = null;
+    this.version = -1;
+    this.selected = null;
+    this.neighbours = [];
+    this.inSight = [];
+    this.#draw();
+    this.camera = new Camera(this.canvas, { onMove: () => this.#redraw(), onClick: (x, y) => this.#click(x, y) });
+    this.scatter = new Scatter(this.canvas, app.items, () => this.#redraw());
+    new ResizeObserver(() => this.#resize()).observe(this.canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#redraw());
+    app.live.on("map", ({ version }) => app.view === "map" && version !== this.version && this.#fetch());
+    app.live.on("neighbours", (message) => message.item === this.selected && this.#showNeighbours(message));
+    app.live.on("learning", ({ version }) => app.view === "map" && version > (this.listed ?? 0) && this.#askNeighbours());
+  }
+
+  enter(argument) {
+    this.app.live.ask({ type: "map" });
+    this.#fetch();
+    const item = Number.parseInt(argument, 10);
+    if (Number.isInteger(item) && item !== this.selected) this.select(item, { look: true });
+    else this.#redraw();
+  }
+
+  leave() {}
+
+  key(event) {
+    const isOnCanvas = event.target === this.canvas || event.target === document.body || event.target === byId("main");
+    if (event.key.startsWith("Arrow") && !isOnCanvas) return false;
+    if (event.key === "Enter" && event.target === this.canvas) {
+      this.#click(this.camera.width / 2, this.camera.height / 2, Infinity);
+      return true;
+    }
+    return this.camera.key(event.key);
+  }
+
+  select(item, { look = false } = {}) {
+    this.selected = item;
+    this.neighbours = [];
+    this.lookWhenThere = look;
+    if (look && this.positions) this.#look();
+    this.#askNeighbours();
+    this.#redraw();
+  }
+
+  #look() {
+    this.lookWhenThere = false;
+    this.camera.lookAt(this.positions[2 * this.selected], this.positions[2 * this.selected + 1], Math.max(this.camera.zoom, 4));
+  }
+
+  #draw() {
+    const tool = (label, sign, name) => el("button", { type: "button", class: "quiet", "aria-label": label, title: label, on: { click: () => this.camera.key(name) } }, sign);
+    this.canvas = el("canvas", { tabIndex: 0, role: "application", "aria-label": "Map of all items. Arrow keys move, plus and minus zoom, Enter chooses the item in the middle. A list of what is in sight follows." });
+    this.state = el("p", { class: "map-state" }, "The map comes in a moment.");
+    this.finder = new Finder({ live: this.app.live, items: this.app.items, label: "Find on the map", onChoose: (item) => this.select(item, { look: true }) });
+    this.beside = el("div", { class: "beside" }, el("p", { class: "hint" }, "Choose an item on the map: its neighbours are those of the embedding, not those that happen to lie near it here."));
+    this.sightList = el("ul", { class: "sight" });
+    this.sight = el("details", {}, el("summary", {}, "In sight, as a list"), this.sightList);
+    this.sight.addEventListener("toggle", () => this.#listSight());
+    byId("view-map").replaceChildren(
+      el("div", { class: "sheet" }, this.canvas, this.state, el("div", { class: "map-tools" }, tool("Closer", "+", "+"), tool("Further away", "−", "-"), tool("All of it", "⤢", "0"))),
+      el("div", { class: "margin" }, el("h1", {}, "The map"), this.finder.node, this.beside, this.sight),
+    );
+  }
+
+  async #fetch() {
+    if (this.fetching) return void (this.again = true);
+    this.fetching = true;
+    try {
+      const response = await fetch("/map", { cache: "no-store" });
+      const bytes = response.ok ? await response.arrayBuffer() : null;
+      if (bytes?.byteLength) this.#receive(new Float32Array(bytes), Number(response.headers.get("X-Version")));
+      else this.state.textContent = "The map is being drawn; it comes by itself.";
+    } catch {
+      this.state.textContent = "The map comes as soon as the connection is there.";
+    }
+    this.fetching = false;
+    if (this.again) {
+      this.again = false;
+      this.#fetch();
+    }
+  }
+
+  #receive(positions, version) {
+    this.state.textContent = "";
+    if (version === this.version && this.positions?.length === positions.length) return;
+    this.version = version;
+    const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const old = this.positions;
+    this.target = positions;
+    if (!old || old.length !== positions.length || isCalm || this.app.view !== "map") this.positions = positions;
+    else this.#move(old.slice(), positions);
+    if (this.lookWhenThere && this.selected !== null) this.#look();
+    this.#redraw();
+  }
+
+  #move(from, to) {
+    const start = performance.now();
+    this.positions = from.slice();
+    this.isMoving = true;
+    const step = (now) => {
+      if (this.target !== to) return;
+      const t = Math.min(1, Math.max(0, (now - start) / MOVE_MS));
+      const eased = t * t * (3 - 2 * t);
+      for (let i = 0; i < to.length; i++) this.positions[i] = from[i] + (to[i] - from[i]) * eased;
+      this.isMoving = t < 1;
+      this.#paint();
+      if (t < 1) requestAnimationFrame(step);
+      else this.#settle();
+    };
+    requestAnimationFrame(step);
+  }
+
+  #resize() {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    if (!width || !height) return;
+    this.camera.resize(width, height);
+    this.scatter.resize(width, height, Math.min(2, devicePixelRatio));
+    this.#paint();
+  }
+
+  #redraw() {
+    if (this.frame) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.#paint();
+    });
+  }
+
+  #paint() {
+    if (!this.positions || !this.scatter.image || this.app.view !== "map") return;
+    const { inSight, shown } = this.scatter.draw(this.positions, this.camera, theme(this.canvas), this);
+    Object.assign(this, { inSight, shown });
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.#settle(), SETTLED_MS);
+  }
+
+  // What is shown close up is fetched once the map stands still.
+  async #settle() {
+    const missing = this.shown?.filter((item) => !this.app.items.known.has(item)) ?? [];
+    if (missing.length) {
+      await this.app.items.fetch(missing);
+      this.#redraw();
+    }
+    this.#listSight();
+  }
+
+  #click(x, y, reach = REACH) {
+    if (!this.positions) return;
+    let [best, nearest] = [null, reach * reach];
+    for (const item of this.inSight) {
+      const [px, py] = this.camera.toScreen(this.positions[2 * item], this.positions[2 * item + 1]);
+      const far = (px - x) ** 2 + (py - y) ** 2;
+      if (far < nearest) [best, nearest] = [item, far];
+    }
+    if (best !== null) this.select(best);
+  }
+
+  #askNeighbours() {
+    if (this.selected !== null) this.app.live.ask({ type: "neighbours", item: this.selected, k: K });
+  }
+
+  #showNeighbours({ item, version, list, items }) {
+    if (this.app.view !== "map") return;
+    this.listed = version;
+    this.app.items.add(items);
+    this.neighbours = list.map((neighbour) => neighbour.item);
+    const info = this.app.items.get(item);
+    const row = ({ item: other, similarity }) => {
+      const known = this.app.items.get(other);
+      return el("li", {}, el("button", { type: "button", "aria-label": `${known.name}, similarity ${percent(similarity)}`, on: { click: () => this.select(other) } }, thumbnail(other, known, { side: 96 }), el("span", { class: "name" }, known.image ? known.name : ""), el("span", { class: "degree" }, percent(similarity))));
+    };
+    this.beside.replaceChildren(
+      el("div", { class: "chosen" }, thumbnail(item, info), el("div", {}, info.image ? el("p", { class: "name" }, info.name) : null, el("a", { class: "plain", href: `#search/${item}` }, "More like this"))),
+      el("h2", {}, "Nearest by the embedding"),
+      el("ol", { class: "nearest" }, ...list.map(row)),
+    );
+    announce(`${info.name}: ${plural(list.length, "neighbour")}.`);
+    this.#redraw();
+  }
+
+  async #listSight() {
+    if (!this.sight.open) return;
+    const rows = this.inSight.slice(0, LISTED);
+    await this.app.items.fetch(rows);
+    const more = this.inSight.length - rows.length;
+    this.sightList.replaceChildren(
+      ...rows.map((row) => el("li", {}, el("button", { type: "button", on: { click: () => this.select(row) } }, this.app.items.get(row).name))),
+      ...(more > 0 ? [el("li", { class: "hint" }, `and ${plural(more, "other")}; zoom in to see fewer`)] : []),
+    );
+  }
+}
+
+// The colours of the style sheet, for the canvas.
+function theme(canvas) {
+  const style = getComputedStyle(canvas);
+  const colour = (name) => style.getPropertyValue(name).trim();
+  const dot = colour("--dot").split(" ").map(Number);
+  return { dot, ink: colour("--ink"), paper: colour("--card"), line: colour("--line"), accent: colour("--mark"), font: `12px ${style.fontFamily}` };
+}

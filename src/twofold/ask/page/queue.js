@@ -1,0 +1,74 @@
+// Questions that wait. The next few are built and their images decoded ahead, so that one costs a frame.
+
+const FEW = 8;
+const AHEAD = 6;
+const PATIENCE = 4000;
+
+// `build(question, items)` makes the element of a question; `ask(have)` asks the server for more.
+export class Queue {
+  constructor({ build, ask, onArrival }) {
+    Object.assign(this, { build, ask, onArrival });
+    this.waiting = []; // {question, items, node}
+    this.asked = -Infinity;
+    this.isDry = false;
+  }
+
+  get length() {
+    return this.waiting.length;
+  }
+
+  // A message of questions; `current` is on the screen and stays there.
+  receive({ list, items, drop = [] }, current) {
+    this.asked = -Infinity;
+    const dropped = new Set(drop);
+    this.waiting = this.waiting.filter(({ question }) => !dropped.has(question.id));
+    const known = new Set(this.waiting.map(({ question }) => question.id));
+    if (current) known.add(current.question.id);
+    const fresh = list.filter(({ id }) => !known.has(id));
+    for (const question of fresh) this.waiting.push({ question, items: only(items, question), node: null });
+    this.isDry = !fresh.length && !this.waiting.length;
+    this.#prepare();
+    this.onArrival();
+  }
+
+  // Hands out the next one, or null.
+  take(current) {
+    const entry = this.waiting.shift() ?? null;
+    if (entry) this.#built(entry);
+    // What is to be ready next is built once this one is on the screen.
+    requestAnimationFrame(() => setTimeout(() => this.#prepare()));
+    this.refill(entry ?? current);
+    return entry;
+  }
+
+  putBack(entry) {
+    this.waiting.unshift(entry);
+  }
+
+  keepOnly(kinds) {
+    this.waiting = this.waiting.filter(({ question }) => kinds.includes(question.kind));
+    this.#prepare();
+  }
+
+  refill(current, { now = false } = {}) {
+    if (this.waiting.length >= FEW) return;
+    if (!now && performance.now() - this.asked < PATIENCE) return;
+    const have = this.waiting.map(({ question }) => question.id);
+    if (current) have.push(current.question.id);
+    if (this.ask(have)) this.asked = performance.now();
+  }
+
+  #prepare() {
+    for (const entry of this.waiting.slice(0, AHEAD)) this.#built(entry);
+    for (const entry of this.waiting.slice(2 * AHEAD)) entry.node = null;
+  }
+
+  #built(entry) {
+    if (entry.node) return entry.node;
+    entry.node = this.build(entry);
+    for (const image of entry.node.querySelectorAll("img")) image.decode().catch(() => {});
+    return entry.node;
+  }
+}
+
+const only = (items, question) => Object.fromEntries(question.items.map((item) => [item, items[item]]));
