@@ -129,7 +129,10 @@ class Site:
         visitor = self._session.join(_teller(unsent))
         sender = asyncio.create_task(_send_all(websocket, unsent))
         try:
-            await self._listen(websocket, visitor, sender)
+            if not await self._listen(websocket, visitor, sender):
+                unsent.put_nowait(None)  # after what it has still to be told
+                await sender
+                await websocket.close(1008)
         finally:
             self._session.leave(visitor)
             self._n_pages -= 1
@@ -137,19 +140,20 @@ class Site:
 
     async def _listen(
         self, websocket: WebSocket, visitor: Visitor, sender: asyncio.Task[None]
-    ) -> None:
-        """Answer the messages of a page until it goes, or makes no sense."""
+    ) -> bool:
+        """Answer the messages of a page until it goes; False if it is to be left."""
         n_mistakes = 0
         while n_mistakes < MOST_MISTAKES and not sender.done():
             try:
                 text = await websocket.receive_text()
-            except (WebSocketDisconnect, KeyError):  # gone; or bytes, which no page of ours sends
-                break
+            except WebSocketDisconnect:
+                return True
+            except KeyError:  # bytes, which no page of ours sends
+                return False
             for reply in reply_to(self._session, visitor, text):
                 n_mistakes += reply["type"] == "refused"
                 visitor.tell(reply)
-        else:
-            await websocket.close(1008)
+        return False
 
     async def _in_thread(self, work: Callable[[], Any]) -> Any:
         """Run something long beside: decoding pictures, one at a time."""
