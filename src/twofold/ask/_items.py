@@ -119,7 +119,7 @@ def read_ask_items(request: AskRequest) -> Items:
     if request.features is not None:
         items = _with_given_features(request)
     else:
-        given = read_items(request.fit_request())
+        given = read_items(request.fit_request(), _refuse_nameless)
         image_column = request.image or ("image" if given.source == "images" else None)
         items = Items(
             given.tables,
@@ -130,8 +130,6 @@ def read_ask_items(request: AskRequest) -> Items:
             _shown_columns(request, given.tables[0], image_column),
             given.notes,
         )
-    for table in items.tables:
-        _refuse_nameless(table)
     if items.n_items < 2 or (items.n_left is not None and not all(t.n_items for t in items.tables)):
         raise ValueError(f"{request.data} holds {items.n_items} item(s): it takes two to compare.")
     return items
@@ -144,6 +142,7 @@ def _with_given_features(request: AskRequest) -> Items:
     tables = tuple(read_records(path, id_column=request.id_column) for path in paths)
     named = [*request.text, *request.columns, *filter(None, [request.image])]
     for table in tables:
+        _refuse_nameless(table)
         table.require(named)
     matrix = read_records(request.features).features
     if matrix is None:

@@ -7,8 +7,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from twofold.ask._handing_out import Visitor
 from twofold.ask._questions import Kind
-from twofold.ask._session import Reply, Session, Visitor
+from twofold.ask._session import Reply, Session
 
 LONGEST_KEY, LONGEST_TEXT, LONGEST_TICKET = 64, 200, 400
 MOST_NEIGHBOURS = 100
@@ -91,13 +92,13 @@ def _find(session: Session, visitor: Visitor, message: dict[str, Any]) -> list[R
 
 def _off(session: Session, visitor: Visitor, message: dict[str, Any]) -> list[Reply]:
     del visitor, message
-    session.request_inspection()
+    session.model.request_inspection()
     return [session.off()]
 
 
 def _quality(session: Session, visitor: Visitor, message: dict[str, Any]) -> list[Reply]:
     del visitor, message
-    session.request_inspection()
+    session.model.request_inspection()
     return [session.quality()]
 
 

@@ -16,9 +16,10 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from twofold.ask._dropped import dropped_features
+from twofold.ask._handing_out import Visitor
 from twofold.ask._messages import MOST_NEIGHBOURS, reply_to
 from twofold.ask._pictures import SIDES, Pictures
-from twofold.ask._session import Reply, Session, Visitor
+from twofold.ask._session import Reply, Session
 
 PAGE = files("twofold.ask") / "page"
 MEDIA_TYPES = {
@@ -94,9 +95,9 @@ class Site:
 
     async def _map(self, request: Request) -> Response:
         del request
-        version = {"x-version": str(self._session.map_version)}
+        version = {"x-version": str(self._session.model.map_version)}
         return Response(
-            self._session.map_places, media_type="application/octet-stream", headers=version
+            self._session.model.map_places, media_type="application/octet-stream", headers=version
         )
 
     async def _drop(self, request: Request) -> Response:

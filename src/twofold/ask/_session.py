@@ -6,52 +6,27 @@ taken in whole, and everybody is told.
 
 from __future__ import annotations
 
-import json
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from twofold.ask._advice import advice
 from twofold.ask._doubts import find_doubts
+from twofold.ask._handing_out import N_KEPT, QuestionDesk, Visitor, pairs_of_question
+from twofold.ask._history import QualityHistory
 from twofold.ask._items import Items
+from twofold.ask._latest import LatestModel
 from twofold.ask._making import TEST_SHARE
 from twofold.ask._published import Neighbour, Published
 from twofold.ask._questions import Kind, Question
-from twofold.ask._snapshot import Inspection
 from twofold.ask._standing import StandingAnswers
 from twofold.ask._store import AnswerStore, Look
 from twofold.ask._tally import Pair, in_order
 from twofold.ask._tickets import Tickets, new_secret
 from twofold.ask._worker import DrawMap, Drawn, Failed, Inspect, Inspected, Learn, Learnt
-from twofold.asking import Quality
 
 Reply = dict[str, Any]
-N_AHEAD = 12
-"""Questions that a page holds ahead: enough for a fast hand, few enough to follow the model."""
-N_KEPT = 2
-"""Of them, those that stay when the model changes: the page may be showing them already."""
-REPEAT_EVERY, REPEAT_AFTER = 25, 20
-"""Looks between questions that a person has answered before, and looks since that answer."""
-MOST_HISTORY = 400
-"""Estimates that the curve is drawn of."""
-
-
-@dataclass(eq=False)
-class Visitor:
-    """A page that somebody has open.
-
-    `held` are the tickets that it was given and has not answered, in their order.
-    """
-
-    tell: Callable[[Reply], None]
-    who: str = "me"
-    kinds: tuple[Kind, ...] = ("pair", "nine")
-    held: OrderedDict[str, Question] = field(default_factory=OrderedDict)
-    n_given: int = 0
-    watches_map: bool = False
 
 
 class Session:
@@ -85,25 +60,18 @@ class Session:
         self.title = title
         self.items = items
         self._store = store
-        self._learn = learn
-        self._request = request
-        self._rng = np.random.default_rng(random_state)
         self._standing = StandingAnswers(store.looks())
+        self._desk = QuestionDesk(self._standing, np.random.default_rng(random_state))
         self._tickets = Tickets(_secret_of(store))
+        self._history = QualityHistory(store)
         self._visitors: list[Visitor] = []
-        self._pool: list[Question] = []
-        self._published: Published | None = None
-        self._inspection = Inspection(None, {})
-        self._inspected_version = 0
-        self._failure: str | None = None
-        self._is_learning = self._has_news = False
-        self.map_version = 0
-        self.map_places: bytes = b""
-        self._history: list[tuple[int, Quality]] = [
-            (n_looks, Quality(**kept))
-            for n_looks, kept in json.loads(store.noted("history") or "[]")
-        ]
-        self.request_learning()
+        self.model = LatestModel(
+            learn,
+            request,
+            lambda: (self._standing.answers(), len(self._standing)),
+            items.n_left,
+        )
+        self.model.request_learning()
 
     # What the worker sends.
 
@@ -112,48 +80,28 @@ class Session:
         """Looks that stand."""
         return len(self._standing)
 
-    def request_learning(self) -> None:
-        """Have everything that stands learnt from, now or after what is being learnt."""
-        self._has_news = True
-        if not self._is_learning:
-            self._is_learning, self._has_news = True, False
-            self._learn(Learn(self._standing.answers(), len(self._standing)))
-
     def take(self, message: Learnt | Inspected | Drawn | Failed) -> None:
         """Take in what the worker sends, and tell everybody."""
+        self.model.take(message)
         if isinstance(message, Drawn):
-            self.map_places = np.load(message.places).astype("<f4").tobytes()
-            message.places.unlink(missing_ok=True)
-            self.map_version += 1
-            self._tell_all({"type": "map", "version": self.map_version})
-            return
-        if isinstance(message, Inspected):
-            self._inspection = message.inspection
+            self._tell_all({"type": "map", "version": self.model.map_version})
+        elif isinstance(message, Inspected):
             self._tell_all(self.off())
             self._tell_all(self.quality())
-            return
-        self._is_learning = False
-        if isinstance(message, Failed):
-            self._failure = message.sentence
         else:
-            self._publish(message)
-        if self._has_news:
-            self.request_learning()
-        self._tell_all(self.learning())
+            if isinstance(message, Learnt):
+                self._publish(message)
+            self._tell_all(self.learning())
 
     def _publish(self, learnt: Learnt) -> None:
-        version = 1 if self._published is None else self._published.version + 1
-        if self._published is not None:
-            self._published.close()
-        self._published = Published(learnt, version, self.items.n_left)
-        self._failure = None
-        self._pool = list(learnt.questions)
-        self._note_history(learnt)
+        self._desk.restock(learnt.questions)
+        if learnt.quality is not None:
+            self._history.note(learnt.n_looks, learnt.quality)
         for visitor in self._visitors:
             visitor.tell(self._renewed(visitor))
-            visitor.tell(self.quality())
+        self._tell_all(self.quality())
         if any(visitor.watches_map for visitor in self._visitors):
-            self._request(DrawMap())
+            self.model.request_map()
 
     def _renewed(self, visitor: Visitor) -> Reply:
         """Take back what a page holds ahead but for the first, and give it newer questions."""
@@ -164,8 +112,7 @@ class Session:
 
     def close(self) -> None:
         """Remove what was only for this session."""
-        if self._published is not None:
-            self._published.close()
+        self.model.close()
 
     # Who is there.
 
@@ -193,7 +140,7 @@ class Session:
             "has_images": self.items.image_column is not None,
             "notes": list(self.items.notes),
             "counts": self._standing.counts(who),
-            "version": 0 if self._published is None else self._published.version,
+            "version": self.model.version,
         }
 
     # Questions and answers.
@@ -238,7 +185,7 @@ class Session:
             question = Question(look.kind, look.items, (), look.purpose, look.weight)
             reply |= self._shown([question], visitor)
             reply["question"], reply["sentence"] = reply.pop("list")[0], None
-            self.request_learning()
+            self.model.request_learning()
         reply["counts"] = self._standing.counts(visitor.who)
         return {**reply, "type": "undone"}
 
@@ -250,7 +197,7 @@ class Session:
         same: tuple[bool | None, ...],
         seconds: float | None,
     ) -> Reply:
-        pairs = list(_pairs(question))
+        pairs = list(pairs_of_question(question))
         is_second = question.purpose != "repeat" and any(map(self._standing.is_answered, pairs))
         look = Look(
             key,
@@ -265,7 +212,7 @@ class Session:
         kept = self._store.add(look)
         if kept is not None:
             self._standing.add(kept)
-            self.request_learning()
+            self.model.request_learning()
             self._tell_others(visitor, pairs)
         return {
             "type": "saved",
@@ -282,7 +229,7 @@ class Session:
             answered = [
                 ticket
                 for ticket, question in other.held.items()
-                if not set(pairs).isdisjoint(_pairs(question))
+                if not set(pairs).isdisjoint(pairs_of_question(question))
             ]
             other.tell({"type": "questions", "list": [], "items": {}, "drop": answered[N_KEPT:]})
             other.tell(
@@ -293,15 +240,14 @@ class Session:
 
     def learning(self) -> Reply:
         """Return how far learning is."""
-        learnt = None if self._published is None else self._published.learnt
-        n_learnt = 0 if learnt is None else learnt.n_looks
+        model = self.model
         return {
             "type": "learning",
-            "state": "failed" if self._failure else "learning" if self._is_learning else "waiting",
-            "n_learnt": n_learnt,
+            "state": "failed" if model.failure else "learning" if model.is_learning else "waiting",
+            "n_learnt": 0 if model.published is None else model.published.learnt.n_looks,
             "n_answers": len(self._standing),
-            "sentence": self._failure,
-            "version": 0 if self._published is None else self._published.version,
+            "sentence": model.failure,
+            "version": model.version,
         }
 
     def neighbours(self, item: int, k: int) -> Reply:
@@ -322,7 +268,7 @@ class Session:
 
     def off(self) -> Reply:
         """Return answers that should be looked at again."""
-        doubts = find_doubts(self._standing, self._inspection.suspicion, self.items.n_items)
+        doubts = find_doubts(self._standing, self.model.inspection.suspicion, self.items.n_items)
         items = {item for one in doubts for item in one.chain}
         return {
             "type": "off",
@@ -332,44 +278,34 @@ class Session:
 
     def quality(self) -> Reply:
         """Return how good the metric is on pairs that were held out, and whether to go on."""
-        learnt = None if self._published is None else self._published.learnt
-        features = self._inspection.features
+        published, features = self.model.published, self.model.inspection.features
+        now = None if published is None else published.learnt.quality
         n_asked, n_agreed = self._standing.agreement()
         return {
             "type": "quality",
-            "now": None if learnt is None or learnt.quality is None else asdict(learnt.quality),
+            "now": None if now is None else asdict(now),
             "features": None if features is None else features.auroc,
-            "history": [
-                {"answers": n, "auroc": one.auroc, "low": one.low, "high": one.high}
-                for n, one in self._history
-            ],
-            "advice": asdict(advice(self._history)),
+            "history": self._history.plain(),
+            "advice": asdict(self._history.advice()),
             "test_share": TEST_SHARE,
             "agreement": {"n": n_asked, "n_agree": n_agreed},
         }
 
-    def request_inspection(self) -> None:
-        """Have suspects and the quality of the features worked out, unless they are known."""
-        version = 0 if self._published is None else self._published.version
-        if version > self._inspected_version:
-            self._inspected_version = version
-            self._request(Inspect())
-
     def watch_map(self, visitor: Visitor) -> list[Reply]:
         """Have the map drawn, now and after every snapshot, until a page asks for questions."""
         visitor.watches_map = True
-        if self._published is not None:
-            self._request(DrawMap())
-        return [{"type": "map", "version": self.map_version}] if self.map_version else []
+        self.model.request_map()
+        version = self.model.map_version
+        return [{"type": "map", "version": version}] if version else []
 
     def describe(self, items: Iterable[int]) -> dict[str, Any]:
         """Return what the page shows of items, by their numbers."""
         return {str(item): self.items.describe(item) for item in items}
 
     def _now(self) -> Published:
-        if self._published is None:
+        if self.model.published is None:
             raise ValueError("The items are still being read: try again in a moment.")
-        return self._published
+        return self.model.published
 
     def _neighbours(self, item: int | None, near: list[Neighbour]) -> Reply:
         listed = [
@@ -397,42 +333,10 @@ class Session:
                 )
 
     def _given(self, visitor: Visitor) -> Reply:
-        """Give a page questions that nobody else holds and nobody has answered."""
-        new: list[Question] = []
-        others = {
-            pair
-            for other in self._visitors
-            if other is not visitor
-            for question in other.held.values()
-            for pair in _pairs(question)
-        }
-        own = {pair for question in visitor.held.values() for pair in _pairs(question)}
-        for question in self._candidates(visitor):
-            if len(visitor.held) + len(new) >= N_AHEAD:
-                break
-            pairs = set(_pairs(question))
-            is_free = pairs.isdisjoint(others) and pairs.isdisjoint(own)
-            if question.kind in visitor.kinds and is_free and self._is_open(question):
-                new.append(question)
-                own |= pairs
-        return {"type": "questions", **self._shown(new, visitor), "drop": []}
-
-    def _candidates(self, visitor: Visitor) -> Iterator[Question]:
-        """Yield questions in the order to be asked, now and then one that was answered before."""
-        for question in self._pool:
-            visitor.n_given += 1
-            if visitor.n_given % REPEAT_EVERY == 0:
-                old = self._standing.to_repeat(visitor.who, REPEAT_AFTER)
-                if old:
-                    kept = old[int(self._rng.integers(len(old)))]
-                    yield Question("pair", kept.look.items, (), "repeat")
-            yield question
-
-    def _is_open(self, question: Question) -> bool:
-        """Whether something is left to ask of a question."""
-        if question.purpose == "repeat":
-            return True
-        return not any(map(self._standing.is_answered, _pairs(question)))
+        """Give a page questions, until it holds enough."""
+        others = [other for other in self._visitors if other is not visitor]
+        drawn = self._desk.draw(visitor, others)
+        return {"type": "questions", **self._shown(drawn, visitor), "drop": []}
 
     def _shown(self, questions: Sequence[Question], visitor: Visitor) -> Reply:
         """Return questions as the page gets them, and note that it holds them."""
@@ -452,27 +356,9 @@ class Session:
         items = {item for question in questions for item in question.items}
         return {"list": listed, "items": self.describe(items)}
 
-    def _note_history(self, learnt: Learnt) -> None:
-        """Remember how good the metric was after how many answers."""
-        quality = learnt.quality
-        if quality is None:
-            return
-        before = [(n_looks, one) for n_looks, one in self._history if n_looks < learnt.n_looks]
-        self._history = [*before, (learnt.n_looks, quality)]
-        if len(self._history) > MOST_HISTORY:
-            self._history = self._history[::2]
-        plain = [(n_looks, asdict(one)) for n_looks, one in self._history]
-        self._store.note("history", json.dumps(plain))
-
     def _tell_all(self, reply: Reply) -> None:
         for visitor in self._visitors:
             visitor.tell(reply)
-
-
-def _pairs(question: Question) -> Iterator[Pair]:
-    first, *others = question.items
-    for other in others:
-        yield in_order(first, other)
 
 
 def _said(question: Question, same: Any) -> tuple[bool | None, ...]:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from twofold.datasets import read_records
+from collections.abc import Callable
+
+from twofold.datasets import Records, read_records
 from twofold.tasks._fit_checks import check_tables
 from twofold.tasks._fit_input import FitRequest, Input, prepare_input
 
 
-def read_items(request: FitRequest) -> Input:
-    """Read the rows of one or two tables or folders, and prepare their features."""
+def read_items(request: FitRequest, check: Callable[[Records], None]) -> Input:
+    """Read the rows of one or two tables or folders, and prepare their features.
+
+    `check` may refuse a table before the work.
+    """
     left = read_records(request.data, id_column=request.id_column)
     right = None
     if request.right is not None:
         right = read_records(request.right, id_column=request.id_column)
+    for table in (left,) if right is None else (left, right):
+        check(table)
     check_tables(request, left, right)
     return prepare_input(request, left, right, labels=None)
