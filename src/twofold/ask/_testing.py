@@ -113,14 +113,14 @@ class Tests:
             np.bincount(row, sample.weight), 1e-12
         )
         used, place = np.unique(row * N_LEVELS + column, return_inverse=True)
-        count = np.bincount(place, sample.weight)
+        count = np.bincount(place, sample.weight).astype(np.float64)
         mean = np.bincount(place, by_features * sample.weight) / count
         return similar, Population(level[used // N_LEVELS], mean, count)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Pairs, the share of partners that are nearer by the features, and how many each stands for."""
+    """Pairs, the share of partners that are nearer by the features, and what each counts for."""
 
     left: NDArray[np.int64]
     right: NDArray[np.int64]
