@@ -24,6 +24,9 @@ from twofold.relations import PairRelation
 N_QUESTIONS = 60
 """Made ahead: more than a person answers while the next ones are made."""
 
+N_FOLDS = 3
+"""That the calibration is made by: it only orders questions and says what to guess."""
+
 
 class Engine:
     """Learns from answers and makes questions ahead.
@@ -173,4 +176,4 @@ class Engine:
         if self._keeps_features():
             return calibrate_similarity(self._relation(self._stated), points, metric, None, rng)
         with unsaid(RelationWarning):
-            return self._learner.calibrate_similarity(points, rng)
+            return self._learner.calibrate_similarity(points, rng, n_folds=N_FOLDS)

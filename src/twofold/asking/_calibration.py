@@ -21,6 +21,9 @@ Refit = Callable[[PairRelation, NDArray[np.int64]], Points]
 """From some of the statements, and items, to the points of these, fitted to the statements alone.
 """
 
+MOST_CALIBRATED_ON = 1000
+"""Statements that a curve of two numbers needs at most."""
+
 
 def calibrate_similarity(
     known: PairRelation,
@@ -28,6 +31,7 @@ def calibrate_similarity(
     metric: Metric,
     refit: Refit | None,
     rng: np.random.Generator,
+    n_folds: int = 5,
 ) -> SimilarityCalibration:
     """Return the probability of being alike as a curve of the similarity of `points`.
 
@@ -45,8 +49,13 @@ def calibrate_similarity(
         Fits the embedding again; None if it learnt from no statement.
     rng : Generator
         Parts the statements.
+    n_folds : int
+        Parts, each of which is scored without itself; of many statements some are drawn.
     """
-    similarity = held_out_similarity(known, points, metric, refit, rng)
+    if known.n_pairs > MOST_CALIBRATED_ON:
+        drawn = rng.choice(known.n_pairs, MOST_CALIBRATED_ON, replace=False)
+        known = known.take_pairs(np.sort(drawn))
+    similarity = held_out_similarity(known, points, metric, refit, rng, n_folds)
     scaled = fit_similarity_calibration(known.similar, similarity, known.weight)
     scale = similarity_scale(points[known.linked], metric)
     return SimilarityCalibration(scaled.slope / scale, scaled.offset)
@@ -58,6 +67,7 @@ def held_out_similarity(
     metric: Metric,
     refit: Refit | None,
     rng: np.random.Generator,
+    n_folds: int = 5,
 ) -> NDArray[np.float64]:
     """Return how similar the items of each statement are, embedded without it if there are enough.
 
@@ -70,7 +80,7 @@ def held_out_similarity(
     if refit is None:
         return similarity
     try:
-        folds = split_folds(known, random_state=rng)
+        folds = split_folds(known, n_folds, random_state=rng)
     except TooFewPairsError:
         return similarity
     for fold in folds:

@@ -270,11 +270,11 @@ class MetricLearner(EmbeddingLearner):
 
     @survives_fork
     def calibrate_similarity(
-        self, points: NDArray[np.float32], random_state: RandomState = None
+        self, points: NDArray[np.float32], random_state: RandomState = None, *, n_folds: int = 5
     ) -> SimilarityCalibration:
         """Say how likely pairs are alike, by their similarity, if drawn as those stated were.
 
-        The embedding is fitted five times more, without some statements: only their items are
+        The embedding is fitted a few times more, without some statements: only their items are
         embedded again, so that it costs little where items are many.
 
         Parameters
@@ -283,6 +283,8 @@ class MetricLearner(EmbeddingLearner):
             The embedding of all rows that were learnt from, as `transform` returns it.
         random_state : int, Generator or None
             Parts the statements.
+        n_folds : int
+            Into how many parts, each of which is scored without itself.
 
         Returns
         -------
@@ -292,7 +294,7 @@ class MetricLearner(EmbeddingLearner):
         data, known = self._fitted_to_pairs("calibrate_similarity")
         rng = as_generator(random_state)
         refit = refit_without(self._quiet_fitting(data, rng), self.selection_, data)
-        return calibrate_similarity(known, points, self.metric_, refit, rng)
+        return calibrate_similarity(known, points, self.metric_, refit, rng, n_folds)
 
     @survives_fork
     def suspicious_pairs(self, *, random_state: RandomState = None) -> SuspiciousPairs:
