@@ -58,7 +58,9 @@ def page(window, page_server):
         "console", lambda said: said.type in ("error", "warning") and wrongs.append(said.text)
     )
     window.on("pageerror", lambda error: wrongs.append(str(error)))
-    own = tuple(page_server.origin.replace("http", scheme, 1) for scheme in ("http", "ws"))
+    own = tuple(
+        page_server.origin.replace("http", scheme, 1) for scheme in ("http", "ws", "blob:http")
+    )
     window.on("request", lambda asked: asked.url.startswith(own) or wrongs.append(asked.url))
     window.goto(page_server.link)
     window.wait_for_selector(".question")
