@@ -30,6 +30,7 @@ ONLY_BY_NAME = (
     "equal_seconds",
     "few_pairs",
     "asking",
+    "ask_page",
     "flipped",
     "hard_cases",
     "ablations",

@@ -1,6 +1,6 @@
 // The page of `twofold ask`: its views, its keys, and the quiet line that says how things stand.
 
-import { byId, el, isTyping, notice, plural } from "./dom.js";
+import { byId, el, forgetNotice, isTyping, notice, plural } from "./dom.js";
 import { Items } from "./items.js";
 import { openKeys, prepareKeys } from "./keys.js";
 import { Live } from "./live.js";
@@ -35,7 +35,10 @@ function route() {
     if (link.hash === `#${view}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  if (isOther) scrollTo(0, 0);
+  if (isOther) {
+    byId("main").scrollTop = 0;
+    forgetNotice();
+  }
   views[view].enter(argument);
 }
 

@@ -1,6 +1,6 @@
 // Neighbours in a grid: marked right or wrong, gone through by arrow keys, moving to their new places.
 
-import { el, percent } from "./dom.js";
+import { degree, el } from "./dom.js";
 import { thumbnail } from "./items.js";
 
 const MOVE = { duration: 480, easing: "cubic-bezier(.2, .7, .2, 1)" };
@@ -62,9 +62,9 @@ export class Cards {
 
   #update(card, similarity, said) {
     Object.assign(card, { similarity, said });
-    card.degree.textContent = percent(similarity);
+    card.degree.textContent = degree(similarity);
     card.node.dataset.said = String(said);
-    card.face.setAttribute("aria-label", `${card.info.name}, similarity ${percent(similarity)}, ${SAID[said]}. Enter: more like this.`);
+    card.face.setAttribute("aria-label", `${card.info.name}, ${degree(similarity)}, ${SAID[said]}. Enter: more like this.`);
     card.right.setAttribute("aria-pressed", String(said === true));
     card.wrong.setAttribute("aria-pressed", String(said === false));
   }

@@ -13,13 +13,14 @@ export function ticks(top, most) {
 
 // The lower end of the axis: below everything drawn, by twentieths.
 function floorOf(history, features) {
+  if (!history.length) return 0.5;
   const lowest = Math.min(0.95, ...history.map(({ low }) => low), features ?? 1);
   return Math.max(0, Math.floor(20 * (lowest - 0.005)) / 20);
 }
 
 export function drawCurve({ history, features }, width, height) {
   const floor = floorOf(history, features);
-  const last = Math.max(10, history.at(-1)?.answers ?? 10);
+  const last = Math.max(10, history.at(-1)?.answers ?? 100);
   const inner = { width: width - EDGE.left - EDGE.right, height: height - EDGE.top - EDGE.bottom };
   const x = (answers) => EDGE.left + (answers / last) * inner.width;
   const y = (auroc) => EDGE.top + ((1 - auroc) / (1 - floor)) * inner.height;
@@ -35,7 +36,9 @@ export function drawCurve({ history, features }, width, height) {
   ]);
   parts.push(...ticks(last, Math.max(3, inner.width / 90)).map((answers) => text(String(answers), x(answers), height - EDGE.bottom + 20, "middle")));
   parts.push(text("answers", width - EDGE.right, height - 4, "end", "axis"));
-  if (history.length) {
+  if (!history.length) {
+    parts.push(text("no estimate yet", x(last / 2), y((1 + floor) / 2) + 4, "middle", "axis"));
+  } else {
     parts.push(svg("path", { class: "band", d: `M${path("high")}L${path("low", [...history].reverse())}Z` }));
     parts.push(svg("path", { class: "line", d: `M${path("auroc")}` }));
     const [cx, cy] = at(history.at(-1), "auroc").split(",");

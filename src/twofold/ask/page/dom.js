@@ -45,20 +45,29 @@ export function notice(text, { stays = false } = {}) {
   const line = byId("notice");
   line.textContent = text ?? "";
   clearTimeout(noticed);
+  line.dataset.stays = String(stays);
   if (text && !stays) noticed = setTimeout(() => (line.textContent = ""), 8000);
+}
+
+// What was said of one view is not carried to the next.
+export function forgetNotice() {
+  if (byId("notice").dataset.stays !== "true") notice("");
 }
 
 export const plural = (n, one, many = `${one}s`) => `${n.toLocaleString("en-GB")} ${n === 1 ? one : many}`;
 
 export const percent = (share) => `${Math.round(100 * share)} %`;
 
+// How alike two items are: a share where there is one, else how far away.
+export const degree = (similarity) => (similarity >= 0 ? percent(similarity) : `${(-similarity).toFixed(2)} away`);
+
 // Whether keys are meant for what has the focus and not for the view.
 export function isTyping(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return true;
   if (document.querySelector("dialog[open]")) return true;
-  return event.target instanceof Element && event.target.closest("input, textarea, select") !== null;
+  return event.target instanceof Element && event.target.closest("input:not([type=checkbox]), textarea, select") !== null;
 }
 
 // Space and Enter belong to a button, a link or a box that has the focus.
 export const isOnControl = (event) =>
-  event.target instanceof Element && event.target.closest("button, a, summary, label") !== null;
+  event.target instanceof Element && event.target.closest("button, a, summary, label, input") !== null;

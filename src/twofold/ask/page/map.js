@@ -1,6 +1,6 @@
 // The map: all items in two dimensions, and the neighbours of one of them by the embedding.
 
-import { announce, byId, el, percent, plural } from "./dom.js";
+import { announce, byId, degree, el, plural } from "./dom.js";
 import { Camera } from "./camera.js";
 import { Finder } from "./finder.js";
 import { Scatter } from "./scatter.js";
@@ -184,7 +184,7 @@ export class ItemMap {
     const info = this.app.items.get(item);
     const row = ({ item: other, similarity }) => {
       const known = this.app.items.get(other);
-      return el("li", {}, el("button", { type: "button", "aria-label": `${known.name}, similarity ${percent(similarity)}`, on: { click: () => this.select(other) } }, thumbnail(other, known, { side: 96 }), el("span", { class: "name" }, known.image ? known.name : ""), el("span", { class: "degree" }, percent(similarity))));
+      return el("li", {}, el("button", { type: "button", "aria-label": `${known.name}, ${degree(similarity)}`, on: { click: () => this.select(other) } }, thumbnail(other, known, { side: 96 }), el("span", { class: "name" }, known.image ? known.name : ""), el("span", { class: "degree" }, degree(similarity))));
     };
     this.beside.replaceChildren(
       el("div", { class: "chosen" }, thumbnail(item, info), el("div", {}, info.image ? el("p", { class: "name" }, info.name) : null, el("a", { class: "plain", href: `#search/${item}` }, "More like this"))),

@@ -47,7 +47,7 @@ export class Off {
 
   #entry(entry) {
     const { left, right, said, who, when, why, sentence } = entry;
-    const state = el("p", { class: "hint", role: "status" }, `${who || "Somebody"} said ${WORD[said]}${when ? `, ${readable(when)}` : ""}.`);
+    const state = el("p", { class: "hint", role: "status" }, `${this.#speaker(who)} said ${WORD[said]}${when ? `, ${readable(when)}` : ""}.`);
     const names = `${this.#info(left).name} and ${this.#info(right).name}`;
     const button = (same, name) =>
       el("button", { type: "button", class: name, "aria-pressed": String(said === same), "aria-label": `${name}: ${names}`, on: { click: (event) => this.#answer(entry, same, state, event.currentTarget) } }, same ? "Same" : "Different");
@@ -60,6 +60,10 @@ export class Off {
       comparison(this.app.welcome?.columns ?? [], this.#info(left), this.#info(right)),
       el("div", { class: "again" }, button(true, "same"), button(false, "different"), state),
     );
+  }
+
+  #speaker(who) {
+    return who === this.app.welcome?.who ? "You" : who || "Somebody";
   }
 
   #info(item) {

@@ -57,7 +57,7 @@ export class Quality {
     this.now.textContent = now ? `Of a same and a different pair, the model tells which is which ${Math.round(100 * now.auroc)} times in 100.` : "There are not enough held-out answers for an estimate yet.";
     this.facts.replaceChildren(
       fact("Estimate now", now ? figure(now.auroc) : "–", now ? `AUROC; with 95 % certainty between ${figure(now.low)} and ${figure(now.high)}${features ? `. The features as given: ${figure(features)}.` : "."}` : "It needs some same and some different pairs that were held out."),
-      fact("Answers left", advice.enough ? "0" : advice.n_more ? `≈ ${advice.n_more}` : "–", advice.enough ? "The curve is flat: more answers would change little." : "until the curve is expected to flatten."),
+      fact("Answers left", advice.enough ? "0" : advice.n_more ? `≈ ${advice.n_more}` : "–", advice.enough ? "The curve is flat: more answers would change little." : advice.n_more ? "until the curve is expected to flatten." : "It is too early to say how many."),
       fact("Held out", percent(share), `of the questions, drawn at random and never learnt from: only so is the estimate honest.${now ? ` So far ${now.n_same} same and ${now.n_different} different.` : ""}`),
       fact("You agree with yourself", agreement.n ? `${agreement.n_agree} of ${agreement.n}` : "–", agreement.n ? `${plural(agreement.n, "question was", "questions were")} asked a second time.` : "No question has been asked a second time yet."),
     );

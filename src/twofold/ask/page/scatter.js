@@ -123,6 +123,7 @@ export class Scatter {
     const { context } = this;
     context.fillStyle = theme.line;
     context.fillRect(x - width / 2 - 1, y - height / 2 - 1, width + 2, height + 2);
+    context.imageSmoothingEnabled = image.naturalWidth >= PICTURE;
     context.drawImage(image, x - width / 2, y - height / 2, width, height);
   }
 

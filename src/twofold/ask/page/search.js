@@ -43,7 +43,7 @@ export class Search {
     this.subject = el("div", { class: "subject" });
     this.heading = el("h1", {}, "More like this");
     this.advice = el("p", { class: "hint" });
-    this.file = el("input", { type: "file", accept: "image/*", class: "unseen", id: "drop-file", tabIndex: -1 });
+    this.file = el("input", { type: "file", accept: "image/*", class: "unseen", id: "drop-file", tabIndex: -1, "aria-label": "Image file" });
     this.file.addEventListener("change", () => this.file.files[0] && this.#drop(this.file.files[0]));
     this.pick = el("button", { type: "button", class: "plain", on: { click: () => this.file.click() } }, "Use an image file…");
     this.starts = el("div", { class: "starts" });
