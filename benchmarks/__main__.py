@@ -18,6 +18,7 @@ BENCHMARKS = (
     "exact",
     "unseen_pairs",
     "growth",
+    "many_classes",
     "checks_cost",
     "gpu",
     "learning",

@@ -78,6 +78,7 @@ def work(plan: Plan, first: int, sender: Any) -> None:
     signal.signal(signal.SIGALRM, _too_slow)
     seeds = {target.name: target.seeds() for target in plan.targets}
     with tempfile.TemporaryDirectory(dir=_quick_folder()) as name:
+        tempfile.tempdir = name  # where models are put too
         folders = {target.name: Path(name) / target.name for target in plan.targets}
         for target in plan.targets:
             folders[target.name].mkdir()

@@ -84,8 +84,8 @@ import numpy as np, torch
 from twofold import MetricLearner, Network
 
 rng = np.random.default_rng(0)
-y = np.arange(3000) % 3
-X = (rng.standard_normal((3000, 40)) + np.eye(3, 40)[y]).astype(np.float32)
+y = np.arange(1000) % 3
+X = (rng.standard_normal((1000, 40)) + np.eye(3, 40)[y]).astype(np.float32)
 learner = MetricLearner(
     4, metric="seen", embedder=Network(max_epochs=1), random_state=0, device="cpu"
 )

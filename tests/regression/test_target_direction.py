@@ -149,7 +149,7 @@ def test_the_length_is_the_usual_one_of_items():
     assert direction_length(targets, np.array([0, 0, 1, 1])) == pytest.approx(math.sqrt(13))
 
 
-@pytest.mark.parametrize(("n_classes", "share"), [(40, 0.0), (200, 0.0), (200, 0.1)])
+@pytest.mark.parametrize(("n_classes", "share"), [(40, 0.0), (40, 0.1), (200, 0.0)])
 def test_new_items_of_many_classes_lie_near_their_own(n_classes, share):
     X, fresh, which = classes_with_features(n_classes)
     config = replace(CONFIG, max_epochs=20, batch_size=32)

@@ -24,7 +24,7 @@ def seen() -> list[tuple[str, int, float]]:
 @pytest.fixture(scope="module")
 def record(seen: list[tuple[str, int, float]]) -> Demo:
     digits = load_digits()
-    few = Bunch(**{name: digits[name][:900] for name in ("data", "target", "images")})
+    few = Bunch(**{name: digits[name][:600] for name in ("data", "target", "images")})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("twofold.experiments._demo.load_digits", lambda: few)
         return run_demo(

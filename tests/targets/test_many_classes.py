@@ -30,9 +30,14 @@ def learner(**parameters) -> MetricLearner:
     return MetricLearner(DIM, **{**quick, **parameters})
 
 
-def test_new_items_lie_near_others_of_their_class():
-    X, fresh, y = some_items()
-    fitted = learner().fit(X, y)
+@pytest.fixture(scope="module")
+def fitted() -> MetricLearner:
+    X, _, y = some_items()
+    return learner().fit(X, y)
+
+
+def test_new_items_lie_near_others_of_their_class(fitted):
+    _, fresh, y = some_items()
     assert all_pairs_auroc(fitted.transform(fresh), y, metric="dot") > 0.95
 
 
@@ -40,7 +45,7 @@ def test_every_class_has_a_target_and_unknown_items_none():
     X, _, y = some_items()
     unknown = np.arange(0, len(y), 11)
     y[unknown] = -1
-    targets = learner().fit(X, y).targets_
+    targets = learner(embedder=Ridge()).fit(X, y).targets_
     assert targets.shape == (len(y), DIM)
     assert np.isnan(targets[unknown]).all()
     known = targets[y >= 0]
@@ -48,9 +53,8 @@ def test_every_class_has_a_target_and_unknown_items_none():
     assert len(np.unique(known, axis=0)) == N_CLASSES
 
 
-def test_the_embedding_is_as_long_as_the_targets():
-    X, fresh, y = some_items()
-    lengths = np.linalg.norm(learner().fit(X, y).transform(fresh), axis=1)
+def test_the_embedding_is_as_long_as_the_targets(fitted):
+    lengths = np.linalg.norm(fitted.transform(some_items()[1]), axis=1)
     np.testing.assert_allclose(lengths, 1, atol=0.25)  # the targets' mean is not quite zero
 
 
@@ -72,9 +76,8 @@ def test_squared_error_takes_the_table_too(embedder):
     assert np.isfinite(points).all()
 
 
-def test_a_learner_comes_back_from_disk(tmp_path):
-    X, fresh, y = some_items()
-    fitted = learner(embedder=Network(max_epochs=1)).fit(X, y)
+def test_a_learner_comes_back_from_disk(tmp_path, fitted):
+    _, fresh, _ = some_items()
     fitted.save(tmp_path / "model")
     again = load(tmp_path / "model")
     np.testing.assert_allclose(again.transform(fresh), fitted.transform(fresh), atol=1e-5)
@@ -83,7 +86,7 @@ def test_a_learner_comes_back_from_disk(tmp_path):
 def test_targets_of_very_many_items_read_as_an_array(monkeypatch):
     X, _, y = some_items()
     y[3] = -1
-    quick = learner(embedder=Network(max_epochs=1))
+    quick = learner(embedder=Ridge())
     targets = quick.fit(X, y).targets_
     assert isinstance(targets, np.ndarray)
     monkeypatch.setattr(_solution, "MOST_GATHERED", 100)
