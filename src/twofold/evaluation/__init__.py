@@ -5,6 +5,7 @@ from twofold.evaluation._calibration import (
     SimilarityCalibration,
     fit_similarity_calibration,
     scaled_similarity,
+    similarity_scale,
 )
 from twofold.evaluation._class_splits import ClassFold, split_classes
 from twofold.evaluation._decisions import DecisionScores, decision_scores
@@ -49,6 +50,7 @@ __all__ = [
     "rank_error",
     "retrieval_scores",
     "scaled_similarity",
+    "similarity_scale",
     "split_classes",
     "triplet_ranks",
     "verification_scores",
