@@ -123,6 +123,13 @@ def test_ctrl_c_while_a_file_is_written_leaves_what_was_there(tmp_path, monkeypa
     assert page.read_text(encoding="utf-8") == "before"
 
 
+def test_no_words_at_all_ask_for_help(monkeypatch, capsys):
+    assert run(monkeypatch) == 0
+    printed = capsys.readouterr()
+    assert "Usage: twofold" in printed.out
+    assert printed.err == ""
+
+
 # What commands show
 
 

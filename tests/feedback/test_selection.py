@@ -12,7 +12,7 @@ from toy_problems import beside_loud_noise, far_apart, pairs_within, problem_of
 
 from twofold._core.warnings import RelationWarning
 from twofold.evaluation import pair_auroc, pair_similarity
-from twofold.feedback import Selection, refit, select_candidate
+from twofold.feedback import Selection, refit, refit_parts, select_candidate
 from twofold.feedback import _candidate as candidate_module
 from twofold.feedback import _selection as selection_module
 from twofold.regression import TrainingConfig
@@ -176,6 +176,26 @@ def test_refitting_takes_the_same_candidate_to_other_statements(embedder):
     moved = again.embedder.predict(LOUD) - selection.embedder.predict(LOUD)
     assert np.abs(moved).max() > 1e-3
     assert auroc(again, LOUD, LOUD_CLASSES) > 0.97
+
+
+@pytest.mark.parametrize("embedder", [None, Ridge(1e-3)])
+def test_a_part_is_fitted_without_the_items_and_answers_of_the_others(embedder):
+    selection = select(embedder=embedder, n_rounds=12)
+    whole = pairs_within(LOUD_CLASSES)
+    is_kept = (whole.left < 40) & (whole.right < 40)
+    other_answers = np.where(is_kept, whole.similar, 1 - whole.similar)
+    flipped = PairRelation(whole.left, whole.right, other_answers, whole.n_items)
+    points = []
+    for known in (whole, flipped):
+        fit_part = refit_parts(problem_of(LOUD, known), selection, embedder)
+        points.append(fit_part(known.take_pairs(is_kept)).predict(LOUD))
+    np.testing.assert_array_equal(*points)
+    alone = refit(problem_of(LOUD, whole.take_pairs(is_kept)), selection, embedder)
+    scores = [
+        auroc(SimpleNamespace(embedder=one, metric=selection.metric), LOUD, LOUD_CLASSES)
+        for one in (SimpleNamespace(predict=lambda _: points[0]), alone.embedder)
+    ]
+    assert abs(scores[0] - scores[1]) < 0.02
 
 
 def test_a_selection_is_outgrown_by_as_many_statements_as_it_was_validated_on_more_or_fewer():

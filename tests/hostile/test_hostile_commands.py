@@ -200,6 +200,19 @@ MISTAKES = [
     ("export forest --onnx model.txt", r"model\.txt must end in \.onnx"),
     ("export forest --onnx there.onnx", r"there\.onnx is there already: .*--overwrite"),
     ("export nothing --onnx model.onnx", "nothing is no Twofold model"),
+    # What typer refuses, before there is a request.
+    (FIT + "--epochs 0", r"'--epochs': .*\b0\b.*; see `twofold fit --help`\.$"),
+    (FIT + "--seed one", r"'--seed': .*'one'.*; see `twofold fit --help`\.$"),
+    (FIT + "--metric far", r"'--metric': 'far' is not one of 'auto', 'seen', 'unseen'"),
+    (FIT + "--colums price", "No such option: --colums .*--columns"),
+    (FIT + "few.csv", r"unexpected extra argument.*few\.csv"),
+    ("fit rows.csv --labels colour", "Missing option '--out'"),
+    ("fit rows.csv --labels colour --out", "'--out' requires an argument"),
+    ("fit --out model", "Missing argument 'DATA'; see `twofold fit --help`"),
+    (SEARCH + "-k 0", r"'-k': .*\b0\b.*; see `twofold search --help`\.$"),
+    ("fitt rows.csv", r"^twofold: No such command 'fitt'\. Did you mean 'fit'\?$"),
+    ("zzz", r"^twofold: No such command 'zzz'; see `twofold --help`\.$"),
+    ("--nope", "No such option: --nope; see `twofold --help`"),
 ]
 
 

@@ -114,6 +114,32 @@ def test_similarities_that_are_given_are_used_and_wanted_again() -> None:
         model.predict(PAIRS)
 
 
+def test_what_is_learnt_from_pairs_is_given_by_folds_that_keep_items_apart() -> None:
+    calls: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def similarity(kept: np.ndarray, held_out: np.ndarray) -> np.ndarray:
+        calls.append((kept, held_out))
+        return ALIKE[held_out] + 0.1 * len(calls)
+
+    flat = {"title": [f"a{row}" for row in range(40)]}
+    model = PairClassifier(flat, flat, n_folds=3, random_state=0).fit(PAIRS, ALIKE, similarity)
+    assert sorted(np.concatenate([held_out for _, held_out in calls])) == list(range(len(PAIRS)))
+    for kept, held_out in calls:
+        alike = held_out[ALIKE[held_out] == 1]
+        for side in (0, 1):
+            assert not set(PAIRS[kept, side]) & set(PAIRS[alike, side])
+            assert not set(PAIRS[kept, 0]) & set(PAIRS[held_out, 0])
+    assert model.n_given_ == 1
+    assert model.predict(PAIRS, similarity=ALIKE.astype(float)).tolist() == ALIKE.tolist()
+
+
+def test_with_too_few_pairs_for_folds_nothing_is_asked_of_what_learns_from_them() -> None:
+    few = [0, 1, 50, 51]
+    model = PairClassifier(LEFT, RIGHT).fit(PAIRS[few], ALIKE[few], lambda *_: pytest.fail("asked"))
+    assert model.n_given_ == 0
+    assert model.predict(PAIRS).shape == ALIKE.shape
+
+
 def test_a_threshold_is_set_on_other_pairs(fitted: PairClassifier) -> None:
     model = clone(fitted).set_params(n_folds=2).fit(PAIRS, ALIKE)
     model.calibrate_threshold(PAIRS, ALIKE, "max_tnr", min_rate=1.0)

@@ -7,14 +7,17 @@ import pytest
 from pyarrow import csv, parquet
 
 from twofold.datasets import read_records
+from twofold.matching import embedding_evidence
 from twofold.tasks import (
     EmbedRequest,
     EvaluateRequest,
+    FitRequest,
     MatchRequest,
     PreparedModel,
     SearchRequest,
     embed_file,
     evaluate_files,
+    fit_files,
     match_files,
     search_files,
 )
@@ -60,6 +63,35 @@ def test_matches_are_the_pairs_that_reach_the_threshold(products, model, tmp_pat
     expected = {(f"a{i}", f"b{j}") for i, j in reach}
     assert set(found) == expected
     assert sum((f"a{k}", f"b{k}") in expected for k in range(60)) >= 50
+
+
+def test_the_pair_model_is_told_what_the_saved_embedding_says(tmp_path):
+    files = Path(__file__).parents[2] / "examples" / "data" / "products"
+    request = FitRequest(
+        data=files / "left.csv",
+        right=files / "right.csv",
+        pairs=files / "train.csv",
+        valid=files / "valid.csv",
+        out=tmp_path / "model",
+    )
+    assert fit_files(request).decision.by == "pair model"
+    opened = PreparedModel.open(tmp_path / "model")
+    left, right = (read_records(files / f"{side}.csv") for side in ("left", "right"))
+    pairs = np.column_stack([np.arange(90), np.roll(np.arange(90), 1)])
+    points = opened.embed_both(left, right)
+    evidence = embedding_evidence(
+        *points, pairs, metric=opened.learner.metric_, scale=opened.embedding_scale
+    )
+    said = opened.pair_classifier.predict_proba(
+        pairs, records=left.table, right_records=right.table, similarity=evidence
+    )[:, 1]
+    np.testing.assert_allclose(opened.pair_scores(left, right, pairs), said)
+    np.testing.assert_allclose(opened.pair_scores(left, right, pairs, points), said)
+    told = opened.explain(left, right, pairs)
+    assert {"title", "*", "embedding", "base"} <= set(told)
+    assert np.abs(told["embedding"]).max() > 0.01
+    log_odds = np.log(said / (1 - said))
+    np.testing.assert_allclose(np.sum([*told.values()], axis=0), log_odds, rtol=1e-6, atol=1e-6)
 
 
 def test_one_to_one_takes_every_row_once(products, model, tmp_path):

@@ -24,6 +24,7 @@ from twofold.cli._match import match
 from twofold.cli._report import report
 from twofold.cli._reproduce import reproduce
 from twofold.cli._search import search
+from twofold.cli._usage import UsageError, usage_sentence
 
 MISTAKES = (ValueError, TypeError, OSError, ImportError, MemoryError, FloatingPointError)
 """What is said in one sentence: a user's mistakes, and what only they can change."""
@@ -37,6 +38,10 @@ class InterruptError(Exception):
 
 class Commands(TyperGroup):
     """The commands as a group, which lets Ctrl-C through to `main`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take no words at all as a question for help."""
+        return super().parse_args(ctx, args or ["--help"])
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was named."""
@@ -56,7 +61,6 @@ class Commands(TyperGroup):
 app = typer.Typer(
     cls=Commands,
     help="Metric learning from pairs at the price of plain regression.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -85,11 +89,14 @@ def main() -> None:
     Files are moved into place when they are whole, so that neither leaves half of one.
     """
     try:
-        app()
+        exit_code = app(prog_name="twofold", standalone_mode=False)
     except (InterruptError, KeyboardInterrupt):
         _stop("interrupted", INTERRUPTED)
+    except UsageError as refused:
+        _stop(usage_sentence(refused), MISTAKEN)
     except MISTAKES as mistake:
         _stop(str(mistake), MISTAKEN)
+    sys.exit(exit_code)
 
 
 def _stop(sentence: str, exit_code: int) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -318,6 +319,37 @@ class MetricLearner(EmbeddingLearner):
         refit = refit_without(self._quiet_fitting(data, rng), self.selection_, data)
         similarity = held_out_similarity(known, self._embed(data.X), self.metric_, refit, rng)
         return SuspiciousPairs.of(known, similarity)
+
+    @survives_fork
+    def fit_parts(
+        self, relation: PairRelation, *, random_state: RandomState = None
+    ) -> Callable[[PairRelation], NDArray[np.float32]]:
+        """Return what embeds the rows that were learnt from, by some statements alone.
+
+        It fits what `fit` has selected, without another validation, to the statements that it is
+        called with, so that others can be scored by points that do not know them.
+
+        Parameters
+        ----------
+        relation : PairRelation
+            All statements, of which parts will be given.
+        random_state : int, Generator or None
+            Seed of the fits.
+
+        Returns
+        -------
+        callable
+            From a part of the statements to points of all rows, shape (n_rows, n_components).
+        """
+        data = replace(self._fitted_to("fit_parts"), relation=relation)
+        if self.metric_step_ is not None:
+            raise ValueError(
+                "fit_parts fits the output alone, and the points of this model join its layers: "
+                'fit it with metric="none".'
+            )
+        fitting = Fitting(self.plan_, as_generator(random_state), Watch())
+        refit = refit_without(fitting, self.selection_, data)
+        return refit or (lambda _: self._embed(data.X))
 
     def solve_targets(self, y: Any = None, *, relation: Relation | None = None) -> TargetSolution:
         """Solve phase 1 alone, which needs no features: see `fit`, which then regresses to it."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from twofold.estimators._fitting import Fit, Fitting, regressed_fit, selected_fit
 from twofold.estimators._training_data import TrainingData
-from twofold.feedback import Selection, refit
+from twofold.feedback import Selection, refit, refit_parts
 from twofold.regression import (
     Embedder,
     FittedEmbedder,
@@ -53,13 +53,15 @@ def refit_without(
     """
     if selection is not None and selection.candidate == "features as given":
         return None
+    if selection is not None:
+        problem = fitting.problem(data.X, data.relation)
+        fit_part = refit_parts(problem, selection, fitting.plan.embedder)
 
     def points(kept: PairRelation, items: NDArray[np.int64]) -> NDArray[np.float32]:
         if selection is None:
             embedder = fitting.fit_once(data.X, kept).embedder
         else:
-            problem = fitting.problem(data.X, kept)
-            embedder = refit(problem, selection, fitting.plan.embedder).embedder
+            embedder = fit_part(kept.take(problem.items))
         is_network = isinstance(embedder, NetworkEmbedder)
         rows = take_rows(data.X, items)
         return embedder.predict(as_numbers(rows) if is_network else rows)

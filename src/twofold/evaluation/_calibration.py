@@ -69,17 +69,17 @@ def scaled_similarity(
     right: NDArray[np.int64],
     metric: Metric,
 ) -> NDArray[np.float64]:
-    """Return `pair_similarity` in terms of how far the points spread.
-
-    That is their root mean square distance from their mean, squared for inner products, by which
-    embeddings that were fitted apart differ; cosines do not.
-    """
+    """Return `pair_similarity` in terms of how far the points spread: see `similarity_scale`."""
     similarity = pair_similarity(points, left, right, metric).astype(np.float64)
     return similarity / similarity_scale(points, metric)
 
 
 def similarity_scale(points: NDArray[np.float32], metric: Metric) -> float:
-    """Return the number by which `scaled_similarity` divides."""
+    """Return how far points spread, by which embeddings that were fitted apart differ.
+
+    That is their root mean square distance from their mean, squared for inner products; cosines
+    do not differ, so that it is 1 of them.
+    """
     if metric == "cosine":
         return 1.0
     variance = float(points.var(axis=0, dtype=np.float64).sum()) or 1.0

@@ -8,7 +8,7 @@ each yields rounds, a validation trace scores them, and a selection is what is r
 
 from twofold.feedback._problem import Problem, Projections, Watch, pose_problem
 from twofold.feedback._race import MOST_FOLDS
-from twofold.feedback._selection import Selection, refit, select_candidate
+from twofold.feedback._selection import Selection, refit, refit_parts, select_candidate
 
 __all__ = [
     "MOST_FOLDS",
@@ -18,5 +18,6 @@ __all__ = [
     "Watch",
     "pose_problem",
     "refit",
+    "refit_parts",
     "select_candidate",
 ]

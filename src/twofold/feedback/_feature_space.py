@@ -44,6 +44,13 @@ def feature_spaces(problem: Problem, n_components: int | None, unit: bool) -> li
         return _spaces(problem, sorted(sizes), unit)
 
 
+def projected_space(problem: Problem, projection: Projection) -> FeatureSpace:
+    """Return the space of a projection that is known, with the items of a problem in it."""
+    points = projection.points(problem.features, problem.items)
+    basis = ridge_basis(projection, points, problem.device, problem.rng)
+    return FeatureSpace(projection, points, basis)
+
+
 def _spaces(problem: Problem, sizes: list[int], unit: bool) -> list[FeatureSpace]:
     whole = problem.projections.of(problem.features, max(sizes), unit)
     points = whole.points(problem.features, problem.items)

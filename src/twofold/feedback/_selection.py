@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
+
+import numpy as np
 
 from twofold._core.warnings import RelationWarning, warn_user
 from twofold.evaluation import Metric, gain_error
@@ -19,11 +22,12 @@ from twofold.feedback._candidate import (
     add_seconds,
     similarity_of,
 )
-from twofold.feedback._feature_space import feature_spaces
+from twofold.feedback._feature_space import feature_spaces, projected_space
 from twofold.feedback._problem import Points, Problem
 from twofold.feedback._race import ERRORS_OF_EQUALS, MOST_FOLDS, Race, features_score, with_rounds
 from twofold.feedback._validation import ranks_of
-from twofold.regression import Embedder
+from twofold.regression import Embedder, Projection
+from twofold.relations import Statements
 
 RIDGE_MULTIPLIERS = (1.0, 30.0)
 """The second for statements that are hardly more than chance: what few items have in common is
@@ -63,6 +67,8 @@ class Selection:
         Of the items in some statement.
     losses : list of float
         Of a network, one an epoch.
+    projection : Projection or None
+        Of the feature space; None of the features as given, and of a model that was opened.
     """
 
     candidate: str
@@ -80,10 +86,11 @@ class Selection:
     embedder: Embedder
     targets: Points
     losses: list[float] = field(default_factory=list)
+    projection: Projection | None = None
 
     def plain(self) -> dict[str, Any]:
-        """Return what JSON takes of it: all but the embedder and the targets."""
-        names = {one.name for one in fields(self)} - {"embedder", "targets"}
+        """Return what JSON takes of it: all but the embedder, the targets and the projection."""
+        names = {one.name for one in fields(self)} - {"embedder", "targets", "projection"}
         return {name: getattr(self, name) for name in sorted(names)}
 
     def is_outgrown_by(self, n_statements: int) -> bool:
@@ -139,15 +146,8 @@ def refit(problem: Problem, selection: Selection, embedder: Any | None = None) -
 
     The problem is about the same features; `embedder` is the user's own, if that was selected.
     """
-    candidate: Candidate = FeaturesCandidate(selection.metric)
-    if selection.candidate != "features as given":
-        (space,) = feature_spaces(problem, selection.n_directions, selection.unit)
-        multiplier, n_rounds = selection.ridge_multiplier, selection.n_rounds
-        candidate = RidgeCandidate(space, problem.metric, multiplier, n_rounds)
-        if selection.candidate != "ridge map":
-            candidate = EmbedderCandidate(embedder, candidate)
     seconds = {"targets": 0.0, "regression": 0.0}
-    last = _last_round(candidate, problem, seconds)
+    last = _last_round(_selected(problem, selection, embedder), problem, seconds)
     return replace(
         selection,
         seconds=seconds,
@@ -155,6 +155,44 @@ def refit(problem: Problem, selection: Selection, embedder: Any | None = None) -
         targets=last.targets(),
         losses=last.losses,
     )
+
+
+def refit_parts(
+    problem: Problem, selection: Selection, embedder: Any | None = None
+) -> Callable[[Statements], Embedder]:
+    """Return what fits the selected candidate to some of a problem's statements, by their items.
+
+    The feature space, for which no statement is asked, is made once: by the projection that was
+    selected, which is of the same features. Items that the statements are not about are not
+    regressed on.
+    """
+    candidate = _selected(problem, selection, embedder, selection.projection)
+
+    def fit(statements: Statements) -> Embedder:
+        part = problem.learning_from(statements, np.flatnonzero(statements.linked))
+        return _last_round(candidate, part, {"targets": 0.0, "regression": 0.0}).embedder()
+
+    return fit
+
+
+def _selected(
+    problem: Problem,
+    selection: Selection,
+    embedder: Any | None,
+    projection: Projection | None = None,
+) -> Candidate:
+    """Return the candidate that was selected, for another problem about the same features."""
+    if selection.candidate == "features as given":
+        return FeaturesCandidate(selection.metric)
+    if projection is None:
+        (space,) = feature_spaces(problem, selection.n_directions, selection.unit)
+    else:
+        space = projected_space(problem, projection)
+    multiplier, n_rounds = selection.ridge_multiplier, selection.n_rounds
+    ridge_map = RidgeCandidate(space, problem.metric, multiplier, n_rounds)
+    if selection.candidate == "ridge map":
+        return ridge_map
+    return EmbedderCandidate(embedder, ridge_map)
 
 
 def _ridge_maps(
@@ -247,4 +285,5 @@ def _selection(
         embedder=last.embedder(),
         targets=last.targets(),
         losses=last.losses,
+        projection=ridge_map.space.projection if ridge_map else None,
     )

@@ -42,23 +42,28 @@ def compete(
     left, right = pairs.T
     return np.column_stack(
         [
-            *_standing(similarity, of_left, left, right),
-            *_standing(similarity, of_right, right, left),
+            *standing(similarity, of_left, left, right),
+            *standing(similarity, of_right, right, left),
         ]
     )
 
 
-def _standing(
+def standing(
     similarity: NDArray[np.float64],
     neighbours: Neighbours,
     record: NDArray[np.int64],
     partner: NDArray[np.int64],
+    rounding: float = 1e-9,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the margin to the best other neighbour of a record, and how many are better.
+
+    Equal records have equal similarities but for `rounding`: neither is better.
+    """
     others = np.where(
         neighbours.rows[record] == partner[:, None], -np.inf, neighbours.similarity[record]
     )
-    best = np.maximum(others.max(axis=1), 0)
-    # Equal texts have equal cosines but for rounding: neither is better.
-    n_better = (others > similarity[:, None] + 1e-9).sum(axis=1).astype(np.float64)
+    best = others.max(axis=1)
+    best[np.isneginf(best)] = np.nan  # there is no other
+    n_better = (others > similarity[:, None] + rounding).sum(axis=1).astype(np.float64)
     n_better[np.isnan(similarity)] = np.nan
     return similarity - best, n_better

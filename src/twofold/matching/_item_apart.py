@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+
+Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Places of the pairs to fit to, and of those that are scored."""
 
 
 def item_folds(
@@ -17,7 +20,7 @@ def item_folds(
     rng: np.random.Generator,
     *,
     one_table: bool = False,
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+) -> Iterator[Fold]:
     """Give the pairs to fit to and those to score, once a fold.
 
     Items that alike pairs join, directly or over others, are one thing and stay in one fold. A pair
@@ -62,7 +65,7 @@ def item_folds(
 
 def out_of_fold(
     fit_score: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]],
-    folds: Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    folds: Iterable[Fold],
     y: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Return the scores of all pairs, each by a model that was not fitted to its items.
@@ -74,3 +77,23 @@ def out_of_fold(
         if len(np.unique(y[kept])) == 2:
             scores[held_out] = fit_score(kept, held_out)
     return scores
+
+
+def describe_out_of_fold(
+    describe: Callable[[NDArray[np.int64], NDArray[np.int64]], ArrayLike],
+    folds: Iterable[Fold],
+    y: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return similarities of all pairs, each learnt without its items: (n_pairs, n_given).
+
+    NaN for a pair whose fold had only one kind of pair to learn from; without folds, no column.
+    """
+    columns = np.empty((len(y), 0))
+    for kept, held_out in folds:
+        if len(np.unique(y[kept])) < 2:
+            continue
+        values = np.asarray(describe(kept, held_out), dtype=np.float64).reshape(len(held_out), -1)
+        if not columns.shape[1]:
+            columns = np.full((len(y), values.shape[1]), np.nan)
+        columns[held_out] = values
+    return columns

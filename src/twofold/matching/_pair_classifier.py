@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -22,7 +22,7 @@ from twofold.matching._decision import (
     fit_sigmoid,
     probability,
 )
-from twofold.matching._item_apart import item_folds, out_of_fold
+from twofold.matching._item_apart import Fold, describe_out_of_fold, item_folds, out_of_fold
 from twofold.matching._matching_files import read_model, write_model
 from twofold.matching._pair_features import PreparedTables, fit_comparison
 from twofold.matching._pair_models import fit_pair_model, resolve_model
@@ -35,6 +35,8 @@ FEWEST_OF_A_KIND = 10
 
 GIVEN = "similarity"
 """The name of similarities that were given, beside those of columns."""
+Describe = Callable[[NDArray[np.int64], NDArray[np.int64]], ArrayLike]
+"""From places of pairs to learn from, and of others, to similarities of the others."""
 
 
 class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -104,7 +106,9 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_folds = n_folds
         self.random_state = random_state
 
-    def fit(self, pairs: ArrayLike, y: ArrayLike, similarity: ArrayLike | None = None) -> Self:
+    def fit(
+        self, pairs: ArrayLike, y: ArrayLike, similarity: ArrayLike | Describe | None = None
+    ) -> Self:
         """Fit to pairs of rows.
 
         Parameters
@@ -113,9 +117,12 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             A row of `records` and one of `right_records` (or of `records` again).
         y : array_like, shape (n_pairs,)
             1 (or true) for alike, 0 for not.
-        similarity : array_like, shape (n_pairs,) or (n_pairs, n_given), optional
-            What else is known of the pairs, such as an embedding's similarity; of an embedding that
-            was fitted to these very pairs, out of fold. The same is then wanted at prediction.
+        similarity : array_like, shape (n_pairs,) or (n_pairs, n_given), or callable, optional
+            What else is known of the pairs, such as an embedding's similarity. The same is then
+            wanted at prediction. What is itself learnt from these pairs is given by a function
+            ``(kept, held_out) -> similarities``: it is called once a fold with the places of pairs
+            to learn from, and returns similarities of the pairs held out, which have no item in
+            common with those. With too few pairs for folds it is not called, and nothing is wanted.
         """
         check_count("n_folds", self.n_folds, minimum=2)
         rng = as_generator(self.random_state)
@@ -123,11 +130,14 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.comparison_, tables = fit_comparison(left, right, self.kinds)
         self._fitted_tables: PreparedTables | None = tables
         rows, alike = check_statements(pairs, y, tables)
+        folds = self._folds(tables.records(rows), alike, rng)
+        if callable(similarity):
+            similarity = describe_out_of_fold(similarity, folds, alike)
         given = check_given(similarity, len(rows))
         self.n_given_ = given.shape[1]
         X = np.hstack([self.comparison_.compare(tables, rows), given])
         self.model_ = resolve_model(self.model, alike)
-        self._calibrate(X, tables.records(rows), alike, rng)
+        self._calibrate(X, alike, folds, rng)
         self._fitted = fit_pair_model(self.model_, X, alike, rng)
         self.classes_ = np.array([0, 1])
         self.n_features_in_ = 2
@@ -289,19 +299,25 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model.n_features_in_ = 2
         return model
 
+    def _folds(
+        self, records: NDArray[np.int64], y: NDArray[np.int64], rng: np.random.Generator
+    ) -> list[Fold]:
+        """Return folds of pairs that keep items apart; none with too few pairs."""
+        if min(np.bincount(y, minlength=2)) < FEWEST_OF_A_KIND:
+            return []
+        one_table = self.comparison_.one_table
+        return list(item_folds(records, y, self.n_folds, rng, one_table=one_table))
+
     def _calibrate(
         self,
         X: NDArray[np.float32],
-        records: NDArray[np.int64],
         y: NDArray[np.int64],
+        folds: list[Fold],
         rng: np.random.Generator,
     ) -> None:
         """Set the calibration and the threshold by pairs held out."""
         self.calibration_, self.threshold_ = IDENTITY, 0.5
         self.held_out_ = np.full(len(y), np.nan)
-        if min(np.bincount(y, minlength=2)) < FEWEST_OF_A_KIND:
-            return
-        folds = item_folds(records, y, self.n_folds, rng, one_table=self.comparison_.one_table)
 
         def fit_score(kept: NDArray[np.int64], held_out: NDArray[np.int64]) -> NDArray[np.float64]:
             return fit_pair_model(self.model_, X[kept], y[kept], rng).score(X[held_out])

@@ -221,9 +221,8 @@ def _shown(
     """Return the first of some wrong pairs with their rows' fields."""
     rows = rows[:SHOWN_ERRORS]
     pairs = scored.pairs[rows]
-    reasons: list[dict[str, float]] = [{} for _ in rows]
-    if model.pair_classifier is not None and rows.size:
-        reasons = _reasons(model, left, right, pairs)
+    told = model.explain(left, right, pairs) if rows.size else {}
+    reasons = [{name: float(added[k]) for name, added in told.items()} for k in range(rows.size)]
     return tuple(
         WrongPair(
             str(left.ids[one]),
@@ -243,16 +242,6 @@ def _first_fields(fields: dict[str, str]) -> dict[str, str]:
         return fields
     first = dict(list(fields.items())[:SHOWN_FIELDS])
     return first | {"…": f"{len(fields) - SHOWN_FIELDS:,} more"}
-
-
-def _reasons(
-    model: PreparedModel, left: Records, right: Records, pairs: NDArray[np.int64]
-) -> list[dict[str, float]]:
-    assert model.pair_classifier is not None
-    told = model.pair_classifier.explain(
-        pairs, records=left.table, right_records=None if right is left else right.table
-    )
-    return [{name: float(added[k]) for name, added in told.items()} for k in range(len(pairs))]
 
 
 def _thinned(curve: NDArray[np.float64]) -> NDArray[np.float64]:

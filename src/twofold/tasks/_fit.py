@@ -22,6 +22,7 @@ from twofold.relations import PairRelation, Relation, TripletRelation
 from twofold.tasks._fit_checks import check_request, check_tables
 from twofold.tasks._fit_input import FitRequest, Input, prepare_input
 from twofold.tasks._held_out import HeldOut, features_similarity, given_validation, hold_out
+from twofold.tasks._pair_model import embedding_scale, fit_pair_classifier
 from twofold.tasks._phases import Phases, Progress
 from twofold.tasks._prepared_model import (
     Decision,
@@ -130,7 +131,13 @@ def _fit(request: FitRequest, phases: Phases) -> FitResult:
     if decision.by == "embedding" and decision.threshold is not None:
         learner.threshold_ = decision.threshold
     model = PreparedModel(
-        learner, given.source, given.preparation, decision, request.image, classifier
+        learner,
+        given.source,
+        given.preparation,
+        decision,
+        request.image,
+        classifier,
+        embedding_scale(classifier, given, learner),
     )
     with phases.phase("saving"):
         model.save(request.out)
@@ -199,7 +206,7 @@ def _learn(
     classifier, thresholds = None, {}
     if given.source == "table" and isinstance(held.whole, PairRelation):
         with phases.phase("pair model"):
-            classifier = _fit_pair_classifier(request, given, held.whole)
+            classifier = fit_pair_classifier(given, held.whole, learner, request.seed)
         held_out = classifier.held_out_[held.places]
         if not np.isnan(held_out).any():  # else there were too few for folds
             scored["pair model"] = held_out
@@ -239,16 +246,6 @@ def _learner(request: FitRequest, given: Input) -> MetricLearner:
 def _image_epochs(given: Input) -> int:
     """Return fewer epochs for many images: on two cores a thousand take about a second."""
     return int(np.clip(IMAGE_PASSES // given.features.shape[0], *IMAGE_EPOCHS))
-
-
-def _fit_pair_classifier(
-    request: FitRequest, given: Input, relation: PairRelation
-) -> PairClassifier:
-    """Fit a pair model on all pairs; its `held_out_` is of folds that keep items apart."""
-    right = None if given.right is None else given.right.table
-    pairs = given.by_table(np.column_stack([relation.left, relation.right]))
-    classifier = PairClassifier(given.left.table, right, random_state=request.seed)
-    return classifier.fit(pairs, relation.similar > 0.5)
 
 
 def _embedding_similarity(

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from twofold.datasets import Records
 from twofold.preparation import DecodedImages, ImagePreparation, TablePreparation
-from twofold.tasks._prepared_model import Preparation, Source
+from twofold.tasks._prepared_card import Source
+from twofold.tasks._prepared_model import Preparation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

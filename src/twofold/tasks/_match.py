@@ -160,8 +160,7 @@ def _candidates(
 ) -> _Matches:
     """Return pairs that may be alike, with what the threshold is compared with."""
     with phases.phase("embedding"):
-        points = model.embed(left)
-        other_points = points if right is left else model.embed(right)
+        points, other_points = model.embed_both(left, right)
     if model.pair_classifier is None:
         with phases.phase("searching"):
             index = NeighbourIndex(model.learner.metric_)
@@ -180,7 +179,7 @@ def _candidates(
             metric=model.learner.metric_,
         )
     with phases.phase("deciding"):
-        scores = model.pair_scores(left, right, pairs)
+        scores = model.pair_scores(left, right, pairs, (points, other_points))
     return _Matches(pairs[:, 0], pairs[:, 1], scores)
 
 

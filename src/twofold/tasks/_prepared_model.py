@@ -6,7 +6,6 @@ each further part beside it. Reading it runs nothing.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -22,14 +21,21 @@ from twofold._core.model_card import CARD, damage_said, read_json_file
 from twofold.datasets import Records
 from twofold.estimators import EmbeddingLearner, load
 from twofold.evaluation import pair_similarity
-from twofold.matching import PairClassifier
+from twofold.matching import EMBEDDING_NAMES, GIVEN, PairClassifier, embedding_evidence
 from twofold.preparation import ImagePreparation, TablePreparation
+from twofold.tasks._prepared_card import (
+    FORMAT,
+    FORMAT_VERSION,
+    PAIR_MODEL,
+    PREPARATION,
+    PREPARED,
+    Source,
+    check_card,
+    check_digests,
+    file_digests,
+)
 
-PREPARED, FORMAT, FORMAT_VERSION = "prepared.json", "twofold-prepared", 1
-PREPARATION, PAIR_MODEL = "preparation", "pair_model"
-LARGEST_THRESHOLD = 1e30
-"""Of a similarity: float32 ends at 1e38."""
-Source = Literal["table", "images", "features"]
+Points = NDArray[np.float32]
 Preparation = TablePreparation | ImagePreparation
 KINDS: dict[Source, type[TablePreparation] | type[ImagePreparation] | None] = {
     "table": TablePreparation,
@@ -84,6 +90,8 @@ class PreparedModel:
         The column of a table that names the images.
     pair_classifier : PairClassifier or None
         For records, where held-out pairs prefer it to the embedding.
+    embedding_scale : float or None
+        What the embedding's similarity is divided by for the pair model, if that asks for it.
     """
 
     learner: EmbeddingLearner
@@ -92,6 +100,7 @@ class PreparedModel:
     decision: Decision
     image_column: str | None = None
     pair_classifier: PairClassifier | None = None
+    embedding_scale: float | None = None
 
     def check(self, records: Records) -> None:
         """Refuse rows of another kind, or without a column that was fitted on."""
@@ -134,26 +143,69 @@ class PreparedModel:
             return self.preparation.transform(records.image_paths(self.image_column or "image"))
         return self.preparation.transform(records.table)
 
-    def embed(self, records: Records) -> NDArray[np.float32]:
+    def embed(self, records: Records) -> Points:
         """Return the points of rows, shape (n_items, n_components)."""
         return self.learner.transform(self.features(records))
 
-    def pair_scores(
-        self, left: Records, right: Records, pairs: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Return what the threshold is compared with, for pairs of rows of two tables."""
-        if self.pair_classifier is not None:
-            proba = self.pair_classifier.predict_proba(
-                pairs, records=left.table, right_records=None if right is left else right.table
-            )
-            return np.asarray(proba[:, 1], dtype=np.float64)
+    def embed_both(self, left: Records, right: Records) -> tuple[Points, Points]:
+        """Return the points of the rows of two tables, which may be one and the same."""
         points = self.embed(left)
-        others = points if right is left else self.embed(right)
-        both = np.concatenate([points, others])
-        similarity = pair_similarity(
-            both, pairs[:, 0], pairs[:, 1] + len(points), self.learner.metric_
+        return points, points if right is left else self.embed(right)
+
+    def pair_scores(
+        self,
+        left: Records,
+        right: Records,
+        pairs: NDArray[np.int64],
+        points: tuple[Points, Points] | None = None,
+    ) -> NDArray[np.float64]:
+        """Return what the threshold is compared with, for pairs of rows of two tables.
+
+        `points` are those of `embed_both`, if they are known already.
+        """
+        if self.pair_classifier is None:
+            return self._similarity(pairs, points or self.embed_both(left, right))
+        evidence = self._evidence(left, right, pairs, points)
+        return np.asarray(self.pair_classifier.predict_proba(pairs, **evidence)[:, 1])
+
+    def explain(
+        self, left: Records, right: Records, pairs: NDArray[np.int64]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return what each column, and the embedding, adds to the log-odds of the pair model."""
+        if self.pair_classifier is None:
+            return {}
+        told = self.pair_classifier.explain(pairs, **self._evidence(left, right, pairs, None))
+        names = {GIVEN: "embedding"}
+        return {names.get(name, name): added for name, added in told.items()}
+
+    def _evidence(
+        self,
+        left: Records,
+        right: Records,
+        pairs: NDArray[np.int64],
+        points: tuple[Points, Points] | None,
+    ) -> dict[str, Any]:
+        """Return what the pair model is given beside the pairs."""
+        tables = {"records": left.table, "right_records": None if right is left else right.table}
+        if self.embedding_scale is None:
+            return tables
+        one, other = points or self.embed_both(left, right)
+        similarity = embedding_evidence(
+            one,
+            None if right is left else other,
+            pairs,
+            metric=self.learner.metric_,
+            scale=self.embedding_scale,
         )
-        return similarity.astype(np.float64)
+        return tables | {"similarity": similarity}
+
+    def _similarity(
+        self, pairs: NDArray[np.int64], points: tuple[Points, Points]
+    ) -> NDArray[np.float64]:
+        """Return the similarity of the points of pairs of rows."""
+        right = pairs[:, 1] + len(points[0])
+        both = np.concatenate(points)
+        return pair_similarity(both, pairs[:, 0], right, self.learner.metric_).astype(np.float64)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the model to a folder, whole or not at all; return the folder."""
@@ -167,7 +219,8 @@ class PreparedModel:
                 "decision": {"by": self.decision.by, "threshold": self.decision.threshold},
                 "preparation": _save_part(self.preparation, place / PREPARATION),
                 "pair_model": _save_part(self.pair_classifier, place / PAIR_MODEL),
-                "sha256": _digests(place),
+                "embedding_scale": self.embedding_scale,
+                "sha256": file_digests(place),
             }
             text = json.dumps(card, indent=2, allow_nan=False) + "\n"
             (place / PREPARED).write_text(text, encoding="utf-8")
@@ -182,8 +235,8 @@ class PreparedModel:
         if not file.is_file():
             return cls(learner, "features", None, Decision("embedding", _threshold(learner)))
         card = read_json_file(file)
-        _check_card(file, card)
-        _check_digests(place, card["sha256"])
+        check_card(file, card)
+        check_digests(place, card["sha256"])
         with damage_said(place, "what prepares its rows"):
             kind = KINDS[card["source"]]
             preparation = (
@@ -192,11 +245,13 @@ class PreparedModel:
             classifier = None
             if card["pair_model"] is not None:
                 classifier = PairClassifier.open(card["pair_model"], place / PAIR_MODEL)
-                if classifier.n_given_:
-                    raise ValueError("its pair model asks for similarities of one's own")
+            scale = card.get("embedding_scale")  # a model of before has none
+            _refuse_other_similarities(classifier, scale)
             _refuse_other_widths(file, learner, preparation)
             decision = Decision(**card["decision"])
-        return cls(learner, card["source"], preparation, decision, card["image_column"], classifier)
+        return cls(
+            learner, card["source"], preparation, decision, card["image_column"], classifier, scale
+        )
 
 
 def shape_of(features: Any) -> str:
@@ -217,28 +272,6 @@ def _save_part(part: Any, place: Path) -> dict[str, Any] | None:
     return description
 
 
-def _digests(place: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file of the further parts, by its path in the model's folder."""
-    return {
-        file.relative_to(place).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
-        for part in (PREPARATION, PAIR_MODEL)
-        for file in sorted((place / part).glob("*"))
-        if file.is_file()
-    }
-
-
-def _check_digests(place: Path, noted: dict[str, Any]) -> None:
-    there = _digests(place)
-    names = sorted(noted.keys() | there.keys())
-    changed = next((name for name in names if noted.get(name) != there.get(name)), None)
-    if changed is not None:
-        what = "is not there" if changed not in there else "is not as it was saved"
-        raise ValueError(
-            f"{place} is damaged or was changed: {changed[:80]!r} {what}. Get the model "
-            "again, or fit it again."
-        )
-
-
 def _refuse_other_widths(
     file: Path, learner: EmbeddingLearner, preparation: Preparation | None
 ) -> None:
@@ -252,35 +285,12 @@ def _refuse_other_widths(
         )
 
 
-def _check_card(file: Path, card: Any) -> None:
-    """Refuse a description that is not whole."""
-    if not isinstance(card, dict) or card.get("format") != FORMAT:
-        raise ValueError(f"{file} is damaged: it does not say {FORMAT!r}.")
-    if card.get("format_version") != FORMAT_VERSION:
+def _refuse_other_similarities(classifier: PairClassifier | None, scale: float | None) -> None:
+    """Refuse a pair model that asks for more, or less, than the embedding's own similarity."""
+    n_given = 0 if scale is None else len(EMBEDDING_NAMES)
+    n_wanted = 0 if classifier is None else classifier.n_given_
+    if n_wanted != n_given:
         raise ValueError(
-            f"{file} has format version {card.get('format_version')!r}, and this Twofold reads "
-            f"version {FORMAT_VERSION}: fit the model again, or update Twofold."
+            f"its pair model asks for {n_wanted} similarities beside those of columns, and the "
+            f"embedding gives {n_given}"
         )
-    keys = {"source", "image_column", "decision", "preparation", "pair_model", "sha256"}
-    missing = sorted(keys - card.keys())
-    if missing:
-        raise ValueError(f"{file} is damaged: it lacks {', '.join(missing)}.")
-    decision = card["decision"]
-    is_whole = (
-        isinstance(card["source"], str)
-        and card["source"] in KINDS
-        and isinstance(card["image_column"], str | None)
-        and isinstance(decision, dict)
-        and decision.keys() == {"by", "threshold"}
-        and decision["by"] in ("embedding", "pair model")
-        and isinstance(decision["threshold"], float | int | None)
-        and not isinstance(decision["threshold"], bool)
-        # JSON has no infinity, but 1e999 is read as one.
-        and (decision["threshold"] is None or abs(decision["threshold"]) <= LARGEST_THRESHOLD)
-        and isinstance(card["pair_model"], dict | None)
-        and (card["pair_model"] is None) == (decision["by"] == "embedding")
-        and isinstance(card["sha256"], dict)
-        and isinstance(card["preparation"], dict) == (card["source"] != "features")
-    )
-    if not is_whole:
-        raise ValueError(f"{file} is damaged: its entries do not fit together. Fit it again.")

@@ -17,7 +17,8 @@ from twofold.search import IndexStore, NeighbourIndex, Neighbours, row_digest
 from twofold.tasks._match import TABLE_SUFFIXES, write_table
 from twofold.tasks._phases import Phases, Progress
 from twofold.tasks._places import check_new_file, check_suffix
-from twofold.tasks._prepared_model import PREPARED, PreparedModel
+from twofold.tasks._prepared_card import PREPARED
+from twofold.tasks._prepared_model import PreparedModel
 
 N_EMBEDDED = 2**16
 """Rows that are embedded at a time."""
