@@ -172,6 +172,7 @@ class Person:
     answers: list[Answer] = field(default_factory=list)
 
     def answer(self, question: Question) -> None:
+        """Answer a question as this person does."""
         self.look += 1
         first, *others = question.items
         for other in others:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from twofold._core.versions import __version__
 
 if TYPE_CHECKING:
+    from twofold import ask as ask
     from twofold import asking as asking
     from twofold import baselines as baselines
     from twofold import datasets as datasets
@@ -80,6 +81,7 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _PACKAGES = (
+    "ask",
     "asking",
     "baselines",
     "datasets",

@@ -30,6 +30,7 @@ from twofold.regression import (
     checkpoint_path,
     epoch_callback,
     is_network,
+    n_rows,
     refuse_unknown_embedder,
     survives_fork,
 )
@@ -347,9 +348,11 @@ class MetricLearner(EmbeddingLearner):
                 "fit_parts fits the output alone, and the points of this model join its layers: "
                 'fit it with metric="none".'
             )
-        fitting = Fitting(self.plan_, as_generator(random_state), Watch())
-        refit = refit_without(fitting, self.selection_, data)
-        return refit or (lambda _: self._embed(data.X))
+        fitting = self._quiet_fitting(data, as_generator(random_state))
+        refit, rows = refit_without(fitting, self.selection_, data), np.arange(n_rows(data.X))
+        if refit is None:
+            return lambda _: self._embed(data.X)
+        return lambda kept: refit(kept, rows)
 
     def solve_targets(self, y: Any = None, *, relation: Relation | None = None) -> TargetSolution:
         """Solve phase 1 alone, which needs no features: see `fit`, which then regresses to it."""
