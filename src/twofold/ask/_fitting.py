@@ -42,7 +42,12 @@ def fit_project(
     with TemporaryDirectory(prefix="twofold-ask-") as beside:
         pairs = Path(beside) / "answers.csv"
         is_matrix = kept.features is not None  # of all items, whatever the tables are
-        export_pairs(folder, items, pairs, by_row=is_matrix)
+        n_same, n_different = export_pairs(folder, items, pairs, by_row=is_matrix)
+        if not n_same or not n_different:
+            raise ValueError(
+                f"{folder} has {n_same} pair(s) that are the same and {n_different} that are "
+                "different: it takes some of both to learn. Answer more, by `twofold ask`."
+            )
         data = {
             name: getattr(kept, name)
             for name in ("data", "right", "id_column", "text", "columns", "image", "image_size")

@@ -127,8 +127,10 @@ def read_request(folder: Path) -> AskRequest:
     return AskRequest.from_json(kept)
 
 
-def export_pairs(folder: Path, items: Items, file: Path, *, by_row: bool = False) -> int:
-    """Write what stands as pairs, a row each: left, right, similar; return how many.
+def export_pairs(
+    folder: Path, items: Items, file: Path, *, by_row: bool = False
+) -> tuple[int, int]:
+    """Write what stands as pairs, a row each: left, right, similar.
 
     Parameters
     ----------
@@ -138,6 +140,11 @@ def export_pairs(folder: Path, items: Items, file: Path, *, by_row: bool = False
         A CSV file, whole or not at all.
     by_row : bool
         Whether items are named by their rows, numbered through, in place of their ids.
+
+    Returns
+    -------
+    n_same, n_different : int
+        Pairs that were written, of both kinds.
     """
     import pyarrow as pa
     from pyarrow import csv
@@ -161,7 +168,8 @@ def export_pairs(folder: Path, items: Items, file: Path, *, by_row: bool = False
     }
     with new_file(file) as place:
         csv.write_csv(pa.table(columns), place)
-    return len(verdicts)
+    n_same = sum(verdicts.values())
+    return n_same, len(verdicts) - n_same
 
 
 def _locked(folder: Path) -> int | None:

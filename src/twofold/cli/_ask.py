@@ -136,5 +136,6 @@ def _export(request: object, folder: Path, file: Path, overwrite: bool) -> None:
     assert isinstance(request, AskRequest)
     existing_project(folder)
     check_new_file(file, overwrite)
-    n_pairs = export_pairs(folder, read_ask_items(request), file)
-    show(f"{n_pairs:,} pairs are in {file}. Next:", f"  twofold fit --project {folder} --out model")
+    n_same, n_different = export_pairs(folder, read_ask_items(request), file)
+    said = f"{n_same:,} pairs that are the same and {n_different:,} that are different"
+    show(f"{said} are in {file}. Next:", f"  twofold fit --project {folder} --out model")
