@@ -58,7 +58,7 @@ def test_features_of_ones_own_make_a_model_of_matrices(tmp_path):
     folder, model = tmp_path / "items.ask", tmp_path / "model"
     project = Project(folder, request, read_ask_items(request))
     project.store.add(Look("first", "Anna", "pair", (0, 1), (False,)))
-    with pytest.raises(ValueError, match="has 0 pair.s. that are the same and 1 that are"):
+    with pytest.raises(ValueError, match=r"has 0 pair\(s\) that are the same and 1 that are"):
         fit_project(folder, FitRequest(data=folder, out=model))
     for number, pair in enumerate(rng.permutation(40).reshape(-1, 2).tolist()):
         said = (bool(kind[pair[0]] == kind[pair[1]]),)

@@ -11,7 +11,7 @@ from twofold.ask._items import Items, read_ask_items
 from twofold.ask._project import existing_project, export_pairs, project_folder
 from twofold.ask._questions import Answer, Question
 from twofold.ask._request import AskRequest
-from twofold.ask._serve import Opened, ask
+from twofold.ask._serve import Closed, Opened, ask
 from twofold.ask._snapshot import Snapshot
 from twofold.asking import Quality
 
@@ -19,6 +19,7 @@ __all__ = [
     "Advice",
     "Answer",
     "AskRequest",
+    "Closed",
     "Engine",
     "Items",
     "Opened",

@@ -53,6 +53,25 @@ class Opened:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """An evening that is over.
+
+    Attributes
+    ----------
+    project : Path
+        Where the answers are.
+    n_looks : int
+        That stand.
+    model : Path or None
+        The latest model; None if there were too few answers for one.
+    """
+
+    project: Path
+    n_looks: int
+    model: Path | None
+
+
 def ask(
     request: AskRequest,
     *,
@@ -61,7 +80,7 @@ def ask(
     port: int = PORT,
     on_open: Callable[[Opened], Any] | None = None,
     progress: Callable[[str, float], Any] | None = None,
-) -> None:
+) -> Closed:
     """Serve the page until the process is interrupted; answers and the latest model are kept.
 
     Parameters
@@ -91,7 +110,8 @@ def ask(
         opened = Project(folder, request, items)
         stack.callback(opened.close)
         listener = stack.enter_context(listen(host, port))
-        asyncio.run(_serve(_Evening(request, items, opened, host, listener), on_open))
+        n_looks = asyncio.run(_serve(_Evening(request, items, opened, host, listener), on_open))
+        return Closed(folder, n_looks, opened.model if opened.model.is_dir() else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +160,8 @@ class _Evening:
         )
 
 
-async def _serve(evening: _Evening, on_open: Callable[[Opened], Any] | None) -> None:
-    """Run worker and server side by side, until a signal ends them."""
+async def _serve(evening: _Evening, on_open: Callable[[Opened], Any] | None) -> int:
+    """Run worker and server side by side, until a signal ends them; return the looks."""
     import uvicorn
 
     from twofold.ask._guard import Guard
@@ -184,6 +204,7 @@ async def _serve(evening: _Evening, on_open: Callable[[Opened], Any] | None) -> 
         if taker.done():
             taker.result()  # it never ends but by an error, which is to be seen
         taker.cancel()
+        return session.n_looks
     finally:
         await asyncio.to_thread(learning.stop)
 

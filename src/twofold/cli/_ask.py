@@ -10,7 +10,7 @@ import typer
 from twofold.cli import _options as options
 
 if TYPE_CHECKING:
-    from twofold.ask import Opened
+    from twofold.ask import Closed, Opened
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -101,7 +101,7 @@ def ask(
             "the items and can answer. The connection is not encrypted."
         )
     with step_bars() as progress:
-        serve(
+        closed = serve(
             request,
             project=project,
             host=host,
@@ -109,6 +109,7 @@ def ask(
             on_open=lambda opened: _show_link(opened, browser),
             progress=progress,
         )
+    _show_end(closed)
 
 
 def _show_link(opened: Opened, browser: bool) -> None:
@@ -126,6 +127,19 @@ def _show_link(opened: Opened, browser: bool) -> None:
     )
     if browser:
         webbrowser.open(opened.link)
+
+
+def _show_end(closed: Closed) -> None:
+    from twofold.cli._console import show
+
+    if closed.model is None:
+        show(f"{closed.n_looks:,} answers are in {closed.project}.")
+        return
+    show(
+        f"{closed.n_looks:,} answers are in {closed.project}, the latest model in {closed.model}. "
+        "With a threshold and its scores:",
+        f"  twofold fit --project {closed.project} --out model",
+    )
 
 
 def _export(request: object, folder: Path, file: Path, overwrite: bool) -> None:
