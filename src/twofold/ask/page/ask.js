@@ -61,10 +61,11 @@ function onKey(event) {
   event.preventDefault();
 }
 
-function showCounts({ answers, same, different, unsure }) {
-  const parts = [`${same} same`, `${different} different`, ...(unsure ? [`${unsure} unsure`] : [])];
-  byId("counts").textContent = plural(answers, "answer");
-  byId("counts").title = parts.join(", ");
+// An answer is what was given at one look; one about nine says nine things.
+function showCounts({ looks, answers, same, different, unsure }) {
+  const parts = [`${same} same`, `${different} different`, `${unsure} unsure`];
+  byId("counts").textContent = plural(looks, "answer");
+  byId("counts").title = `${plural(answers, "statement")}: ${parts.join(", ")}`;
 }
 
 function showLearning({ state, sentence, n_learnt: learnt, n_answers: answers }) {

@@ -15,7 +15,8 @@ export function ticks(top, most) {
 function floorOf(history, features) {
   if (!history.length) return 0.5;
   const lowest = Math.min(0.95, ...history.map(({ low }) => low), features ?? 1);
-  return Math.max(0, Math.floor(20 * (lowest - 0.005)) / 20);
+  const parts = lowest < 0.7 ? 10 : 20;
+  return Math.max(0, Math.floor(parts * (lowest - 0.005)) / parts);
 }
 
 export function drawCurve({ history, features }, width, height) {
@@ -28,7 +29,7 @@ export function drawCurve({ history, features }, width, height) {
   const path = (name, points = history) => points.map((point) => at(point, name)).join("L");
   const text = (words, px, py, anchor, name = "tick") => svg("text", { x: px, y: py, "text-anchor": anchor, class: name }, words);
 
-  const stepY = 1 - floor > 0.3 ? 0.1 : 0.05;
+  const stepY = floor < 0.69 ? 0.1 : 0.05;
   const rows = Array.from({ length: Math.round((1 - floor) / stepY) + 1 }, (_, i) => floor + i * stepY);
   const parts = rows.flatMap((value) => [
     svg("line", { class: "rule", x1: EDGE.left, x2: width - EDGE.right, y1: y(value), y2: y(value) }),
@@ -42,6 +43,7 @@ export function drawCurve({ history, features }, width, height) {
     parts.push(svg("path", { class: "band", d: `M${path("high")}L${path("low", [...history].reverse())}Z` }));
     parts.push(svg("path", { class: "line", d: `M${path("auroc")}` }));
     const [cx, cy] = at(history.at(-1), "auroc").split(",");
+    parts.push(svg("path", { class: "whisker", d: `M${at(history.at(-1), "low")}L${at(history.at(-1), "high")}` }));
     parts.push(svg("circle", { class: "dot", cx, cy, r: 5 }));
   }
   if (features !== null && features !== undefined) {

@@ -7,6 +7,7 @@ import { Queue } from "./queue.js";
 import { openZoom } from "./zoom.js";
 
 const REMEMBERED = 50;
+const IN_FLIGHT = 10; // fewer than lie between a question and the same one asked again on purpose
 const LONGEST_LOOK = 3600;
 
 export class Questions {
@@ -112,7 +113,7 @@ export class Questions {
     const { live, settings, items } = this.app;
     live.on("questions", (message) => {
       items.add(message.items);
-      this.queue.receive(message, this.current);
+      this.queue.receive(message, [...[...this.lately.values()].slice(-IN_FLIGHT), ...(this.current ? [this.current] : [])]);
     });
     live.on("undone", (message) => this.#undone(message));
     live.on("welcome", () => this.queue.refill(this.current, { now: true }));
@@ -143,6 +144,7 @@ export class Questions {
   }
 
   #again(entry) {
+    this.lately.delete(entry.question.id);
     entry.node = this.#build(entry);
     if (this.current) this.queue.putBack(this.current);
     this.#show(entry);
