@@ -22,9 +22,12 @@ export class Queue {
     this.asked = -Infinity;
     const dropped = new Set(drop);
     this.waiting = this.waiting.filter(({ question }) => !dropped.has(question.id));
-    const known = new Set([...this.waiting, ...before].flatMap(({ question }) => pairsOf(question)));
+    const known = new Set(
+      [...this.waiting, ...before].flatMap(({ question }) => pairsOf(question)),
+    );
     const fresh = list.filter((question) => !pairsOf(question).some((pair) => known.has(pair)));
-    for (const question of fresh) this.waiting.push({ question, items: only(items, question), node: null });
+    for (const question of fresh)
+      this.waiting.push({ question, items: only(items, question), node: null });
     this.isDry = !fresh.length && !this.waiting.length;
     this.#prepare();
     this.onArrival();
@@ -70,6 +73,8 @@ export class Queue {
   }
 }
 
-const pairsOf = ({ items: [first, ...others] }) => others.map((other) => `${Math.min(first, other)}-${Math.max(first, other)}`);
+const pairsOf = ({ items: [first, ...others] }) =>
+  others.map((other) => `${Math.min(first, other)}-${Math.max(first, other)}`);
 
-const only = (items, question) => Object.fromEntries(question.items.map((item) => [item, items[item]]));
+const only = (items, question) =>
+  Object.fromEntries(question.items.map((item) => [item, items[item]]));
