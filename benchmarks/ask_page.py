@@ -45,18 +45,21 @@ WATCH = """
 (() => {
   window.latencies = [];
   let pressed = null;
+  let last = null;
   addEventListener("keydown", (event) => (pressed = event.timeStamp), true);
-  const shown = async (stage) => {
+  const shown = async (question) => {
     const from = pressed;
     pressed = null;
-    const images = [...stage.querySelectorAll("img")];
+    const images = [...question.querySelectorAll("img")];
     await Promise.all(images.map((image) => image.decode().catch(() => {})));
     requestAnimationFrame(() => setTimeout(() => latencies.push(performance.now() - from)));
   };
   addEventListener("DOMContentLoaded", () => {
     const seen = new MutationObserver(() => {
-      const stage = document.querySelector(".stage");
-      if (pressed !== null && stage?.querySelector(".question")) shown(stage);
+      const question = document.querySelector(".stage .question");
+      if (!question || question.dataset.id === last) return;
+      last = question.dataset.id;
+      if (pressed !== null) shown(question);
     });
     seen.observe(document.querySelector("#view-pairs"), { childList: true, subtree: true });
   });

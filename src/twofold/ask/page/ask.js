@@ -19,7 +19,13 @@ const settings = new Settings();
 const live = new Live({ who: settings.get("who") });
 const app = { settings, live, items: new Items(), welcome: null, view: null, argument: null };
 live.on("welcome", (message) => (app.welcome = message)); // before the views hear it
-const views = { pairs: new Questions(app), search: new Search(app), quality: new Quality(app), off: new Off(app), map: new ItemMap(app) };
+const views = {
+  pairs: new Questions(app),
+  search: new Search(app),
+  quality: new Quality(app),
+  off: new Off(app),
+  map: new ItemMap(app),
+};
 
 function route() {
   const [name, argument] = location.hash.slice(1).split("/");
@@ -61,15 +67,23 @@ function onKey(event) {
   event.preventDefault();
 }
 
-function showCounts({ answers, same, different, unsure }) {
-  const parts = [`${same} same`, `${different} different`, ...(unsure ? [`${unsure} unsure`] : [])];
-  byId("counts").textContent = plural(answers, "answer");
-  byId("counts").title = parts.join(", ");
+// An answer is what was given at one look; one about nine says nine things.
+function showCounts({ looks, answers, same, different, unsure }) {
+  const parts = [`${same} same`, `${different} different`, `${unsure} unsure`];
+  byId("counts").textContent = plural(looks, "answer");
+  byId("counts").title = `${plural(answers, "statement")}: ${parts.join(", ")}`;
 }
 
 function showLearning({ state, sentence, n_learnt: learnt, n_answers: answers }) {
   const isLearning = state === "learning" || learnt < answers;
-  byId("learning").textContent = state === "failed" ? "learning failed" : state === "learning" ? "learning…" : isLearning ? "" : "up to date";
+  byId("learning").textContent =
+    state === "failed"
+      ? "learning failed"
+      : state === "learning"
+        ? "learning…"
+        : isLearning
+          ? ""
+          : "up to date";
   byId("learning").dataset.state = state;
   if (sentence) notice(sentence, { stays: state === "failed" });
 }
@@ -81,10 +95,18 @@ function showState() {
   const { state, outbox } = live;
   document.body.dataset.state = state;
   clearTimeout(settling);
-  const show = () => (byId("saved").textContent = outbox.size ? `${plural(outbox.size, "answer")} to be saved` : state === "open" ? "saved" : "");
+  const show = () =>
+    (byId("saved").textContent = outbox.size
+      ? `${plural(outbox.size, "answer")} to be saved`
+      : state === "open"
+        ? "saved"
+        : "");
   if (outbox.size && state === "open") settling = setTimeout(show, SETTLE_MS);
   else show();
-  if (state === "away") notice("The connection is lost; answers are kept here and sent when it is back.", { stays: true });
+  if (state === "away")
+    notice("The connection is lost; answers are kept here and sent when it is back.", {
+      stays: true,
+    });
   if (state === "refused") refuse();
 }
 
@@ -94,8 +116,20 @@ function refuse() {
   byId("view-refused").hidden = false;
   byId("view-refused").replaceChildren(
     el("h1", {}, "This link is no longer valid"),
-    el("p", {}, "Start ", el("code", {}, "twofold ask"), " again and open the link that it prints."),
-    kept ? el("p", {}, `${plural(kept, "answer")} that could not be saved ${kept === 1 ? "is" : "are"} kept in this browser and sent from there.`) : "",
+    el(
+      "p",
+      {},
+      "Start ",
+      el("code", {}, "twofold ask"),
+      " again and open the link that it prints.",
+    ),
+    kept
+      ? el(
+          "p",
+          {},
+          `${plural(kept, "answer")} that could not be saved ${kept === 1 ? "is" : "are"} kept in this browser and sent from there.`,
+        )
+      : "",
   );
   notice("");
 }
@@ -116,7 +150,11 @@ live.on("welcome", (message) => {
 for (const type of ["saved", "undone", "counts"]) live.on(type, ({ counts }) => showCounts(counts));
 live.on("learning", showLearning);
 live.on("refused", ({ key, sentence }) => notice(sentence, { stays: Boolean(key) }));
-live.on("saved", ({ second_opinion: isSecond }) => isSecond && notice("Somebody answered this meanwhile; yours is kept as a second opinion."));
+live.on(
+  "saved",
+  ({ second_opinion: isSecond }) =>
+    isSecond && notice("Somebody answered this meanwhile; yours is kept as a second opinion."),
+);
 
 settings.on("who", (who) => live.rename(who));
 settings.on("guess", showGuess);

@@ -27,11 +27,17 @@ export class Camera {
   }
 
   toScreen(x, y) {
-    return [(x - this.x) * this.scale + this.width / 2, (y - this.y) * this.scale + this.height / 2];
+    return [
+      (x - this.x) * this.scale + this.width / 2,
+      (y - this.y) * this.scale + this.height / 2,
+    ];
   }
 
   toMap(px, py) {
-    return [(px - this.width / 2) / this.scale + this.x, (py - this.height / 2) / this.scale + this.y];
+    return [
+      (px - this.width / 2) / this.scale + this.x,
+      (py - this.height / 2) / this.scale + this.y,
+    ];
   }
 
   zoomBy(factor, px = this.width / 2, py = this.height / 2) {
@@ -52,7 +58,12 @@ export class Camera {
 
   key(name) {
     const [dx, dy] = [this.width * KEY_STEP, this.height * KEY_STEP];
-    const moves = { ArrowLeft: [dx, 0], ArrowRight: [-dx, 0], ArrowUp: [0, dy], ArrowDown: [0, -dy] };
+    const moves = {
+      ArrowLeft: [dx, 0],
+      ArrowRight: [-dx, 0],
+      ArrowUp: [0, dy],
+      ArrowDown: [0, -dy],
+    };
     if (name in moves) this.panBy(...moves[name]);
     else if (name === "+" || name === "=") this.zoomBy(KEY_ZOOM);
     else if (name === "-") this.zoomBy(1 / KEY_ZOOM);
@@ -72,13 +83,18 @@ export class Camera {
     canvas.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
     canvas.addEventListener("pointerdown", (event) => this.#down(event));
     canvas.addEventListener("pointermove", (event) => this.#drag(event));
-    for (const type of ["pointerup", "pointercancel"]) canvas.addEventListener(type, (event) => this.#up(event));
+    for (const type of ["pointerup", "pointercancel"])
+      canvas.addEventListener(type, (event) => this.#up(event));
   }
 
   #wheel(event) {
     event.preventDefault();
     const amount = event.deltaMode === 1 ? 16 * event.deltaY : event.deltaY;
-    this.zoomBy(Math.exp(-Math.max(-120, Math.min(120, amount)) / 300), event.offsetX, event.offsetY);
+    this.zoomBy(
+      Math.exp(-Math.max(-120, Math.min(120, amount)) / 300),
+      event.offsetX,
+      event.offsetY,
+    );
   }
 
   #down(event) {

@@ -20,7 +20,9 @@ export class Cards {
 
   // Shows a list of {item, similarity, said}; returns how many changed their place.
   show(neighbours, items, { canMark = true } = {}) {
-    const before = new Map([...this.cards].map(([item, { node }]) => [item, node.getBoundingClientRect()]));
+    const before = new Map(
+      [...this.cards].map(([item, { node }]) => [item, node.getBoundingClientRect()]),
+    );
     const order = [...this.cards.keys()];
     const focused = document.activeElement?.closest?.(".card")?.dataset.item;
     const cards = new Map();
@@ -51,12 +53,40 @@ export class Cards {
   }
 
   #build(item, info) {
-    const face = el("button", { type: "button", class: "face", on: { click: () => this.onChoose(item) } }, thumbnail(item, info));
+    const face = el(
+      "button",
+      { type: "button", class: "face", on: { click: () => this.onChoose(item) } },
+      thumbnail(item, info),
+    );
     const mark = (same, label, sign) =>
-      el("button", { type: "button", class: same ? "right" : "wrong", tabIndex: -1, title: label, "aria-label": `${label}: ${info.name}`, on: { click: () => this.mark(item, same) } }, sign);
-    const card = { item, info, face, right: mark(true, "Right", "✓"), wrong: mark(false, "Wrong", "✗"), degree: el("span", { class: "degree" }) };
+      el(
+        "button",
+        {
+          type: "button",
+          class: same ? "right" : "wrong",
+          tabIndex: -1,
+          title: label,
+          "aria-label": `${label}: ${info.name}`,
+          on: { click: () => this.mark(item, same) },
+        },
+        sign,
+      );
+    const card = {
+      item,
+      info,
+      face,
+      right: mark(true, "Right", "✓"),
+      wrong: mark(false, "Wrong", "✗"),
+      degree: el("span", { class: "degree" }),
+    };
     const name = info.image ? el("span", { class: "name", title: info.name }, info.name) : null;
-    card.node = el("li", { class: "card", "data-item": item }, face, el("span", { class: "about" }, name, card.degree), el("span", { class: "marks" }, card.right, card.wrong));
+    card.node = el(
+      "li",
+      { class: "card", "data-item": item },
+      face,
+      el("span", { class: "about" }, name, card.degree),
+      el("span", { class: "marks" }, card.right, card.wrong),
+    );
     return card;
   }
 
@@ -64,18 +94,37 @@ export class Cards {
     Object.assign(card, { similarity, said });
     card.degree.textContent = degree(similarity);
     card.node.dataset.said = String(said);
-    card.face.setAttribute("aria-label", `${card.info.name}, ${degree(similarity)}, ${SAID[said]}. Enter: more like this.`);
+    card.face.setAttribute(
+      "aria-label",
+      `${card.info.name}, ${degree(similarity)}, ${SAID[said]}. Enter: more like this.`,
+    );
     card.right.setAttribute("aria-pressed", String(said === true));
     card.wrong.setAttribute("aria-pressed", String(said === false));
   }
 
   #move(before) {
-    const moves = [...this.cards].map(([item, { node }]) => [node, before.get(item), node.getBoundingClientRect()]);
+    const moves = [...this.cards].map(([item, { node }]) => [
+      node,
+      before.get(item),
+      node.getBoundingClientRect(),
+    ]);
     for (const [node, old, now] of moves) {
       if (!old) {
-        node.animate([{ opacity: 0, transform: "scale(.92)" }, { opacity: 1, transform: "none" }], MOVE);
+        node.animate(
+          [
+            { opacity: 0, transform: "scale(.92)" },
+            { opacity: 1, transform: "none" },
+          ],
+          MOVE,
+        );
       } else if (old.x !== now.x || old.y !== now.y) {
-        node.animate([{ transform: `translate(${old.x - now.x}px, ${old.y - now.y}px)` }, { transform: "none" }], MOVE);
+        node.animate(
+          [
+            { transform: `translate(${old.x - now.x}px, ${old.y - now.y}px)` },
+            { transform: "none" },
+          ],
+          MOVE,
+        );
       }
     }
   }
@@ -95,7 +144,14 @@ export class Cards {
     const nodes = [...this.list.children];
     const at = nodes.indexOf(card);
     const perRow = nodes.filter((node) => node.offsetTop === nodes[0].offsetTop).length;
-    const steps = { ArrowRight: at + 1, ArrowLeft: at - 1, ArrowDown: at + perRow, ArrowUp: at - perRow, Home: 0, End: nodes.length - 1 };
+    const steps = {
+      ArrowRight: at + 1,
+      ArrowLeft: at - 1,
+      ArrowDown: at + perRow,
+      ArrowUp: at - perRow,
+      Home: 0,
+      End: nodes.length - 1,
+    };
     if (!(key in steps)) return false;
     nodes[steps[key]]?.querySelector(".face").focus();
     return true;

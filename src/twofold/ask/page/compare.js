@@ -23,7 +23,7 @@ export function difference(left, right) {
     }
   }
   const shared = [new Array(a.length).fill(false), new Array(b.length).fill(false)];
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
     if (same(i, j)) shared[0][i++] = shared[1][j++] = true;
     else if (longest[(i + 1) * width + j] >= longest[i * width + j + 1]) i++;
     else j++;
@@ -34,7 +34,9 @@ export function difference(left, right) {
 // Neighbouring words of one kind become one run; a space between two marked words is marked with them.
 function runs(tokens, shared) {
   const isOwn = tokens.map((token, i) =>
-    /^\s+$/.test(token) ? !shared[i - 1] && !shared[i + 1] && i > 0 && i + 1 < tokens.length : !shared[i],
+    /^\s+$/.test(token)
+      ? !shared[i - 1] && !shared[i + 1] && i > 0 && i + 1 < tokens.length
+      : !shared[i],
   );
   const found = [];
   tokens.forEach((token, i) => {
@@ -64,13 +66,24 @@ function value(text, run, side) {
 
 // A table: a row a field, its name and how the two compare, the left value, the right value; `heads` go above the values.
 export function comparison(columns, left, right, heads = null) {
-  const names = [...new Set([...columns, ...Object.keys(left.fields), ...Object.keys(right.fields)])];
-  const rows = names.filter((name) => left.fields[name] || right.fields[name]).map((name) => row(name, left, right));
+  const names = [
+    ...new Set([...columns, ...Object.keys(left.fields), ...Object.keys(right.fields)]),
+  ];
+  const rows = names
+    .filter((name) => left.fields[name] || right.fields[name])
+    .map((name) => row(name, left, right));
   if (!rows.length) return null;
   const head = el(
     "thead",
     { class: heads ? "heads" : "unseen" },
-    el("tr", {}, el("th", { scope: "col" }, unseen("field")), ...[0, 1].map((i) => el("th", { scope: "col" }, ...(heads ? heads[i] : [["left", "right"][i]])))),
+    el(
+      "tr",
+      {},
+      el("th", { scope: "col" }, unseen("field")),
+      ...[0, 1].map((i) =>
+        el("th", { scope: "col" }, ...(heads ? heads[i] : [["left", "right"][i]])),
+      ),
+    ),
   );
   const widths = el("colgroup", {}, el("col", { class: "names" }), el("col"), el("col"));
   return el("table", { class: "fields" }, widths, head, el("tbody", {}, ...rows));
@@ -81,7 +94,17 @@ function row(name, left, right) {
   const state = stateOf(a, b);
   const [inA, inB] = state === "differs" ? difference(a, b) : [[{ text: a }], [{ text: b }]];
   const [sign, meaning] = STATES[state];
-  const mark = el("span", { class: "sign", title: meaning, role: "img", "aria-label": meaning }, sign);
+  const mark = el(
+    "span",
+    { class: "sign", title: meaning, role: "img", "aria-label": meaning },
+    sign,
+  );
   const isLong = a.length > 160 || b.length > 160;
-  return el("tr", { class: isLong ? `${state} long` : state }, el("th", { scope: "row" }, name, " ", mark), value(a, inA, "left"), value(b, inB, "right"));
+  return el(
+    "tr",
+    { class: isLong ? `${state} long` : state },
+    el("th", { scope: "row" }, name, " ", mark),
+    value(a, inA, "left"),
+    value(b, inB, "right"),
+  );
 }

@@ -7,7 +7,8 @@ function dress(element, properties, children) {
   for (const [name, value] of Object.entries(properties)) {
     if (value === null || value === undefined || value === false) continue;
     if (name === "on") {
-      for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+      for (const [event, listener] of Object.entries(value))
+        element.addEventListener(event, listener);
     } else if (name === "class") {
       element.setAttribute("class", value);
     } else if (name in element && element.namespaceURI !== SVG && !name.includes("-")) {
@@ -54,20 +55,26 @@ export function forgetNotice() {
   if (byId("notice").dataset.stays !== "true") notice("");
 }
 
-export const plural = (n, one, many = `${one}s`) => `${n.toLocaleString("en-GB")} ${n === 1 ? one : many}`;
+export const plural = (n, one, many = `${one}s`) =>
+  `${n.toLocaleString("en-GB")} ${n === 1 ? one : many}`;
 
 export const percent = (share) => `${Math.round(100 * share)} %`;
 
 // How alike two items are: a share where there is one, else how far away.
-export const degree = (similarity) => (similarity >= 0 ? percent(similarity) : `${(-similarity).toFixed(2)} away`);
+export const degree = (similarity) =>
+  similarity >= 0 ? percent(similarity) : `${(-similarity).toFixed(2)} away`;
 
 // Whether keys are meant for what has the focus and not for the view.
 export function isTyping(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return true;
   if (document.querySelector("dialog[open]")) return true;
-  return event.target instanceof Element && event.target.closest("input:not([type=checkbox]), textarea, select") !== null;
+  return (
+    event.target instanceof Element &&
+    event.target.closest("input:not([type=checkbox]), textarea, select") !== null
+  );
 }
 
 // Space and Enter belong to a button, a link or a box that has the focus.
 export const isOnControl = (event) =>
-  event.target instanceof Element && event.target.closest("button, a, summary, label, input") !== null;
+  event.target instanceof Element &&
+  event.target.closest("button, a, summary, label, input") !== null;

@@ -10,12 +10,22 @@ const MOST = 20;
 export class Finder {
   constructor({ live, items, onChoose, label = "Find an item" }) {
     Object.assign(this, { live, items, onChoose });
-    this.input = el("input", { type: "search", placeholder: label, "aria-label": label, autocomplete: "off", spellcheck: false, maxLength: 200 });
+    this.input = el("input", {
+      type: "search",
+      placeholder: label,
+      "aria-label": label,
+      autocomplete: "off",
+      spellcheck: false,
+      maxLength: 200,
+    });
     this.results = el("ul", { class: "found", "aria-label": "Found", hidden: true });
     this.node = el("div", { class: "finder", role: "search" }, this.input, this.results);
     this.input.addEventListener("input", () => this.#typed());
     this.node.addEventListener("keydown", (event) => this.#key(event));
-    this.node.addEventListener("focusout", (event) => this.node.contains(event.relatedTarget) || this.#close());
+    this.node.addEventListener(
+      "focusout",
+      (event) => this.node.contains(event.relatedTarget) || this.#close(),
+    );
     live.on("found", (message) => this.#found(message));
   }
 
@@ -41,11 +51,26 @@ export class Finder {
         this.#close();
         this.onChoose(item);
       };
-      return el("li", {}, el("button", { type: "button", on: { click: choose } }, thumbnail(item, info, { side: 96 }), info.image ? el("span", { class: "name" }, info.name) : null));
+      return el(
+        "li",
+        {},
+        el(
+          "button",
+          { type: "button", on: { click: choose } },
+          thumbnail(item, info, { side: 96 }),
+          info.image ? el("span", { class: "name" }, info.name) : null,
+        ),
+      );
     });
-    this.results.replaceChildren(...(rows.length ? rows : [el("li", { class: "none" }, `Nothing has “${text}” in it.`)]));
+    this.results.replaceChildren(
+      ...(rows.length ? rows : [el("li", { class: "none" }, `Nothing has “${text}” in it.`)]),
+    );
     this.results.hidden = false;
-    announce(rows.length ? `${plural(rows.length, "item")} found. Arrow down goes to them.` : "Nothing found.");
+    announce(
+      rows.length
+        ? `${plural(rows.length, "item")} found. Arrow down goes to them.`
+        : "Nothing found.",
+    );
   }
 
   #key(event) {

@@ -46,7 +46,10 @@ export function picture(item, info, { side = 480, lazy = false } = {}) {
   image.decoding = lazy ? "async" : "sync";
   if (lazy) image.loading = "lazy";
   image.addEventListener("load", () => {
-    image.classList.toggle("pixels", image.naturalWidth < PIXELATED_BELOW && image.naturalHeight < PIXELATED_BELOW);
+    image.classList.toggle(
+      "pixels",
+      image.naturalWidth < PIXELATED_BELOW && image.naturalHeight < PIXELATED_BELOW,
+    );
   });
   image.src = imageUrl(item, side);
   return image;
@@ -57,7 +60,12 @@ export function zoomable(shown, at) {
   const { item, info } = shown[at];
   const button = el(
     "button",
-    { type: "button", class: "picture", title: "Enlarge (+)", "aria-label": `Enlarge ${info.name}` },
+    {
+      type: "button",
+      class: "picture",
+      title: "Enlarge (+)",
+      "aria-label": `Enlarge ${info.name}`,
+    },
     picture(item, info),
   );
   button.addEventListener("click", () => openZoom(shown, at, button));
@@ -67,7 +75,12 @@ export function zoomable(shown, at) {
 // A small likeness of an item: its picture, or its first fields.
 export function thumbnail(item, info, { side = 240 } = {}) {
   if (info.image) return el("span", { class: "thumb" }, picture(item, info, { side, lazy: true }));
-  return el("span", { class: "thumb words" }, el("span", { class: "thumb-name" }, info.name), brief(info));
+  return el(
+    "span",
+    { class: "thumb words" },
+    el("span", { class: "thumb-name" }, info.name),
+    brief(info),
+  );
 }
 
 // The fields that are not the name, in a line.

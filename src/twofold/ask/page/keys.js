@@ -3,11 +3,50 @@
 import { byId, el } from "./dom.js";
 
 const KEYS = [
-  ["Two by two", [["y", "same"], ["n", "different"], ["u", "unsure; also the space bar"], ["+", "enlarge; Esc closes"]]],
-  ["One against nine", [["1–9", "choose or unchoose"], ["Enter", "send; those not chosen are different"], ["u", "unsure of all"]]],
-  ["More like this", [["arrows", "go through the grid"], ["y", "right"], ["n", "wrong"], ["Enter", "more like that one"], ["/", "find an item"]]],
-  ["The map", [["arrows", "move"], ["+", "closer"], ["−", "further away"], ["0", "all of it"]]],
-  ["Everywhere", [["z", "take back the last answer, as often as you like"], ["g", "then p s q o m: go to a view"], ["?", "this list"]]],
+  [
+    "Two by two",
+    [
+      ["y", "same"],
+      ["n", "different"],
+      ["u", "unsure; also the space bar"],
+      ["+", "enlarge; Esc closes"],
+    ],
+  ],
+  [
+    "One against nine",
+    [
+      ["1–9", "choose or unchoose"],
+      ["Enter", "send; those not chosen are different"],
+      ["u", "unsure of all"],
+    ],
+  ],
+  [
+    "More like this",
+    [
+      ["arrows", "go through the grid"],
+      ["y", "right"],
+      ["n", "wrong"],
+      ["Enter", "more like that one"],
+      ["/", "find an item"],
+    ],
+  ],
+  [
+    "The map",
+    [
+      ["arrows", "move"],
+      ["+", "closer"],
+      ["−", "further away"],
+      ["0", "all of it"],
+    ],
+  ],
+  [
+    "Everywhere",
+    [
+      ["z", "take back the last answer, as often as you like"],
+      ["g", "then p s q o m: go to a view"],
+      ["?", "this list"],
+    ],
+  ],
 ];
 
 export function prepareKeys() {
@@ -17,7 +56,14 @@ export function prepareKeys() {
       "section",
       {},
       el("h3", {}, title),
-      el("dl", {}, ...list.flatMap(([name, meaning]) => [el("dt", {}, el("kbd", {}, name)), el("dd", {}, meaning)])),
+      el(
+        "dl",
+        {},
+        ...list.flatMap(([name, meaning]) => [
+          el("dt", {}, el("kbd", {}, name)),
+          el("dd", {}, meaning),
+        ]),
+      ),
     ),
   );
   dialog.replaceChildren(
@@ -29,4 +75,3 @@ export function prepareKeys() {
 }
 
 export const openKeys = () => byId("keys").showModal();
-

@@ -1,15 +1,14 @@
 // The map: all items in two dimensions, and the neighbours of one of them by the embedding.
 
-import { announce, byId, degree, el, plural } from "./dom.js";
+import { byId, el } from "./dom.js";
+import { Beside } from "./beside.js";
 import { Camera } from "./camera.js";
 import { Finder } from "./finder.js";
 import { Scatter } from "./scatter.js";
-import { thumbnail } from "./items.js";
 
 const K = 12;
 const REACH = 18;
 const MOVE_MS = 800;
-const LISTED = 40;
 const SETTLED_MS = 160;
 
 export class ItemMap {
@@ -21,13 +20,25 @@ export class ItemMap {
     this.neighbours = [];
     this.inSight = [];
     this.#draw();
-    this.camera = new Camera(this.canvas, { onMove: () => this.#redraw(), onClick: (x, y) => this.#click(x, y) });
+    this.camera = new Camera(this.canvas, {
+      onMove: () => this.#redraw(),
+      onClick: (x, y) => this.#click(x, y),
+    });
     this.scatter = new Scatter(this.canvas, app.items, () => this.#redraw());
     new ResizeObserver(() => this.#resize()).observe(this.canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#redraw());
-    app.live.on("map", ({ version }) => app.view === "map" && version !== this.version && this.#fetch());
-    app.live.on("neighbours", (message) => message.item === this.selected && this.#showNeighbours(message));
-    app.live.on("learning", ({ version }) => app.view === "map" && version > (this.listed ?? 0) && this.#askNeighbours());
+    app.live.on(
+      "map",
+      ({ version }) => app.view === "map" && version !== this.version && this.#fetch(),
+    );
+    app.live.on(
+      "neighbours",
+      (message) => message.item === this.selected && this.#showNeighbours(message),
+    );
+    app.live.on(
+      "learning",
+      ({ version }) => app.view === "map" && version > (this.listed ?? 0) && this.#askNeighbours(),
+    );
   }
 
   enter(argument) {
@@ -40,8 +51,15 @@ export class ItemMap {
 
   leave() {}
 
+  get hasPictures() {
+    return this.app.welcome?.has_images ?? true;
+  }
+
   key(event) {
-    const isOnCanvas = event.target === this.canvas || event.target === document.body || event.target === byId("main");
+    const isOnCanvas =
+      event.target === this.canvas ||
+      event.target === document.body ||
+      event.target === byId("main");
     if (event.key.startsWith("Arrow") && !isOnCanvas) return false;
     if (event.key === "Enter" && event.target === this.canvas) {
       this.#click(this.camera.width / 2, this.camera.height / 2, Infinity);
@@ -61,21 +79,66 @@ export class ItemMap {
 
   #look() {
     this.lookWhenThere = false;
-    this.camera.lookAt(this.positions[2 * this.selected], this.positions[2 * this.selected + 1], Math.max(this.camera.zoom, 4));
+    this.camera.lookAt(
+      this.positions[2 * this.selected],
+      this.positions[2 * this.selected + 1],
+      Math.max(this.camera.zoom, 4),
+    );
   }
 
   #draw() {
-    const tool = (label, sign, name) => el("button", { type: "button", class: "quiet", "aria-label": label, title: label, on: { click: () => this.camera.key(name) } }, sign);
-    this.canvas = el("canvas", { tabIndex: 0, role: "application", "aria-label": "Map of all items. Arrow keys move, plus and minus zoom, Enter chooses the item in the middle. A list of what is in sight follows." });
+    const tool = (label, sign, name) =>
+      el(
+        "button",
+        {
+          type: "button",
+          class: "quiet",
+          "aria-label": label,
+          title: label,
+          on: { click: () => this.camera.key(name) },
+        },
+        sign,
+      );
+    this.canvas = el("canvas", {
+      tabIndex: 0,
+      role: "application",
+      "aria-label":
+        "Map of all items. Arrow keys move, plus and minus zoom, Enter chooses the item in the middle. A list of what is in sight follows.",
+    });
     this.state = el("p", { class: "map-state" }, "The map comes in a moment.");
-    this.finder = new Finder({ live: this.app.live, items: this.app.items, label: "Find on the map", onChoose: (item) => this.select(item, { look: true }) });
-    this.beside = el("div", { class: "beside" }, el("p", { class: "hint" }, "Choose an item on the map: its neighbours are those of the embedding, not those that happen to lie near it here."));
-    this.sightList = el("ul", { class: "sight" });
-    this.sight = el("details", {}, el("summary", {}, "In sight, as a list"), this.sightList);
-    this.sight.addEventListener("toggle", () => this.#listSight());
+    this.finder = new Finder({
+      live: this.app.live,
+      items: this.app.items,
+      label: "Find on the map",
+      onChoose: (item) => this.select(item, { look: true }),
+    });
+    this.beside = new Beside({
+      items: this.app.items,
+      onChoose: (item) => this.select(item),
+      onOpen: () => this.beside.showSight(this.inSight),
+    });
     byId("view-map").replaceChildren(
-      el("div", { class: "sheet" }, this.canvas, this.state, el("div", { class: "map-tools" }, tool("Closer", "+", "+"), tool("Further away", "−", "-"), tool("All of it", "⤢", "0"))),
-      el("div", { class: "margin" }, el("h1", {}, "The map"), this.finder.node, this.beside, this.sight),
+      el(
+        "div",
+        { class: "sheet" },
+        this.canvas,
+        this.state,
+        el(
+          "div",
+          { class: "map-tools" },
+          tool("Closer", "+", "+"),
+          tool("Further away", "−", "-"),
+          tool("All of it", "⤢", "0"),
+        ),
+      ),
+      el(
+        "div",
+        { class: "margin" },
+        el("h1", {}, "The map"),
+        this.finder.node,
+        this.beside.chosen,
+        this.beside.sight,
+      ),
     );
   }
 
@@ -85,7 +148,8 @@ export class ItemMap {
     try {
       const response = await fetch("/map", { cache: "no-store" });
       const bytes = response.ok ? await response.arrayBuffer() : null;
-      if (bytes?.byteLength) this.#receive(new Float32Array(bytes), Number(response.headers.get("X-Version")));
+      if (bytes?.byteLength)
+        this.#receive(new Float32Array(bytes), Number(response.headers.get("X-Version")));
       else this.state.textContent = "The map is being drawn; it comes by itself.";
     } catch {
       this.state.textContent = "The map comes as soon as the connection is there.";
@@ -104,7 +168,8 @@ export class ItemMap {
     const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const old = this.positions;
     this.target = positions;
-    if (!old || old.length !== positions.length || isCalm || this.app.view !== "map") this.positions = positions;
+    if (!old || old.length !== positions.length || isCalm || this.app.view !== "map")
+      this.positions = positions;
     else this.#move(old.slice(), positions);
     if (this.lookWhenThere && this.selected !== null) this.#look();
     this.#redraw();
@@ -145,7 +210,12 @@ export class ItemMap {
 
   #paint() {
     if (!this.positions || !this.scatter.image || this.app.view !== "map") return;
-    const { inSight, shown } = this.scatter.draw(this.positions, this.camera, theme(this.canvas), this);
+    const { inSight, shown } = this.scatter.draw(
+      this.positions,
+      this.camera,
+      theme(this.canvas),
+      this,
+    );
     Object.assign(this, { inSight, shown });
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.#settle(), SETTLED_MS);
@@ -158,7 +228,7 @@ export class ItemMap {
       await this.app.items.fetch(missing);
       this.#redraw();
     }
-    this.#listSight();
+    this.beside.showSight(this.inSight);
   }
 
   #click(x, y, reach = REACH) {
@@ -173,37 +243,17 @@ export class ItemMap {
   }
 
   #askNeighbours() {
-    if (this.selected !== null) this.app.live.ask({ type: "neighbours", item: this.selected, k: K });
+    if (this.selected !== null)
+      this.app.live.ask({ type: "neighbours", item: this.selected, k: K });
   }
 
-  #showNeighbours({ item, version, list, items }) {
+  #showNeighbours(message) {
     if (this.app.view !== "map") return;
-    this.listed = version;
-    this.app.items.add(items);
-    this.neighbours = list.map((neighbour) => neighbour.item);
-    const info = this.app.items.get(item);
-    const row = ({ item: other, similarity }) => {
-      const known = this.app.items.get(other);
-      return el("li", {}, el("button", { type: "button", "aria-label": `${known.name}, ${degree(similarity)}`, on: { click: () => this.select(other) } }, thumbnail(other, known, { side: 96 }), el("span", { class: "name" }, known.image ? known.name : ""), el("span", { class: "degree" }, degree(similarity))));
-    };
-    this.beside.replaceChildren(
-      el("div", { class: "chosen" }, thumbnail(item, info), el("div", {}, info.image ? el("p", { class: "name" }, info.name) : null, el("a", { class: "plain", href: `#search/${item}` }, "More like this"))),
-      el("h2", {}, "Nearest by the embedding"),
-      el("ol", { class: "nearest" }, ...list.map(row)),
-    );
-    announce(`${info.name}: ${plural(list.length, "neighbour")}.`);
+    this.listed = message.version;
+    this.app.items.add(message.items);
+    this.neighbours = message.list.map((neighbour) => neighbour.item);
+    this.beside.showNeighbours(message);
     this.#redraw();
-  }
-
-  async #listSight() {
-    if (!this.sight.open) return;
-    const rows = this.inSight.slice(0, LISTED);
-    await this.app.items.fetch(rows);
-    const more = this.inSight.length - rows.length;
-    this.sightList.replaceChildren(
-      ...rows.map((row) => el("li", {}, el("button", { type: "button", on: { click: () => this.select(row) } }, this.app.items.get(row).name))),
-      ...(more > 0 ? [el("li", { class: "hint" }, `and ${plural(more, "other")}; zoom in to see fewer`)] : []),
-    );
   }
 }
 
@@ -212,5 +262,12 @@ function theme(canvas) {
   const style = getComputedStyle(canvas);
   const colour = (name) => style.getPropertyValue(name).trim();
   const dot = colour("--dot").split(" ").map(Number);
-  return { dot, ink: colour("--ink"), paper: colour("--card"), line: colour("--line"), accent: colour("--mark"), font: `12px ${style.fontFamily}` };
+  return {
+    dot,
+    ink: colour("--ink"),
+    paper: colour("--card"),
+    line: colour("--line"),
+    accent: colour("--mark"),
+    font: `12px ${style.fontFamily}`,
+  };
 }

@@ -4,7 +4,9 @@ const PREFIX = "twofold.outbox";
 
 export const newKey = () =>
   crypto.randomUUID?.() ??
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
 
 // Each message has a place of its own in the storage, so that two tabs do not overwrite each other.
 export class Outbox {
@@ -78,7 +80,8 @@ export class Outbox {
   #restore(name) {
     try {
       const entry = JSON.parse(this.storage.getItem(name));
-      if (!this.entries.has(entry.message.key)) this.entries.set(entry.message.key, { ...entry, sent: true });
+      if (!this.entries.has(entry.message.key))
+        this.entries.set(entry.message.key, { ...entry, sent: true });
     } catch {
       this.storage.removeItem(name);
     }

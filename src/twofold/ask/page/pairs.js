@@ -5,7 +5,11 @@ import { comparison } from "./compare.js";
 import { zoomable } from "./items.js";
 
 export const moreLikeThis = (item, info) =>
-  el("a", { class: "like", href: `#search/${item}`, "aria-label": `More like ${info.name}` }, "more like this");
+  el(
+    "a",
+    { class: "like", href: `#search/${item}`, "aria-label": `More like ${info.name}` },
+    "more like this",
+  );
 
 function side(shown, at) {
   const { item, info } = shown[at];
@@ -13,7 +17,12 @@ function side(shown, at) {
     "figure",
     { class: info.image ? "item" : "item bare" },
     info.image ? zoomable(shown, at) : null,
-    el("figcaption", {}, el("span", { class: "name", title: info.name }, info.name), moreLikeThis(item, info)),
+    el(
+      "figcaption",
+      {},
+      el("span", { class: "name", title: info.name }, info.name),
+      moreLikeThis(item, info),
+    ),
   );
 }
 
@@ -23,7 +32,10 @@ const guessed = (guess) => (guess === undefined ? "No guess" : `Guess: ${percent
 // Above the columns of a record: its name, unless a field says it already, and the way to others like it.
 function head({ item, info }, place) {
   const isSaid = Object.values(info.fields).includes(info.name);
-  return [el("span", { class: "name", title: info.name }, isSaid ? place : info.name), moreLikeThis(item, info)];
+  return [
+    el("span", { class: "name", title: info.name }, isSaid ? place : info.name),
+    moreLikeThis(item, info),
+  ];
 }
 
 export function buildPair({ question, items }, columns) {
@@ -34,8 +46,16 @@ export function buildPair({ question, items }, columns) {
   const table = comparison(columns, left.info, right.info, heads);
   const node = el(
     "article",
-    { class: `question pair ${hasImages ? "with-images" : "without-images"}${table ? " with-fields" : ""}`, "data-id": question.id },
-    el("div", { class: "prompt" }, el("h1", {}, "Are these the same?"), el("p", { class: "guess" }, guessed(question.guess[0]))),
+    {
+      class: `question pair ${hasImages ? "with-images" : "without-images"}${table ? " with-fields" : ""}`,
+      "data-id": question.id,
+    },
+    el(
+      "div",
+      { class: "prompt" },
+      el("h1", {}, "Are these the same?"),
+      el("p", { class: "guess" }, guessed(question.guess[0])),
+    ),
     table && !hasImages ? null : el("div", { class: "two" }, side(shown, 0), side(shown, 1)),
     table,
   );

@@ -17,14 +17,34 @@ export class Quality {
     this.now = el("p", { class: "lead" });
     this.facts = el("div", { class: "facts" });
     this.rows = el("tbody");
-    const head = el("tr", {}, ...["answers", "estimate", "from", "to"].map((name) => el("th", { scope: "col" }, name)));
+    const head = el(
+      "tr",
+      {},
+      ...["answers", "estimate", "from", "to"].map((name) => el("th", { scope: "col" }, name)),
+    );
     byId("view-quality").replaceChildren(
       el("h1", {}, "Is it good enough?"),
       this.sentence,
       this.now,
-      el("figure", { class: "chart" }, el("figcaption", { class: "legend" }, el("span", { class: "is-line" }, "estimate on new pairs (AUROC)"), el("span", { class: "is-band" }, "95 % interval"), el("span", { class: "is-dashed" }, "features as given")), this.box),
+      el(
+        "figure",
+        { class: "chart" },
+        el(
+          "figcaption",
+          { class: "legend" },
+          el("span", { class: "is-line" }, "estimate on new pairs (AUROC)"),
+          el("span", { class: "is-band" }, "95 % interval"),
+          el("span", { class: "is-dashed" }, "features as given"),
+        ),
+        this.box,
+      ),
       this.facts,
-      el("details", {}, el("summary", {}, "The curve as a table"), el("table", { class: "numbers" }, el("thead", {}, head), this.rows)),
+      el(
+        "details",
+        {},
+        el("summary", {}, "The curve as a table"),
+        el("table", { class: "numbers" }, el("thead", {}, head), this.rows),
+      ),
     );
     new ResizeObserver(() => this.#draw()).observe(this.box);
     app.live.on("quality", (message) => this.#show(message));
@@ -54,14 +74,50 @@ export class Quality {
     const { now, features, advice, test_share: share, agreement } = message;
     if (this.sentence.textContent !== advice.sentence) this.sentence.textContent = advice.sentence;
     this.sentence.classList.toggle("enough", advice.enough);
-    this.now.textContent = now ? `Of a same and a different pair, the model tells which is which ${Math.round(100 * now.auroc)} times in 100.` : "There are not enough held-out answers for an estimate yet.";
+    this.now.textContent = now
+      ? `Of a same and a different pair, the model tells which is which ${Math.round(100 * now.auroc)} times in 100.`
+      : "There are not enough held-out answers for an estimate yet.";
     this.facts.replaceChildren(
-      fact("Estimate now", now ? figure(now.auroc) : "–", now ? `AUROC; with 95 % certainty between ${figure(now.low)} and ${figure(now.high)}${features ? `. The features as given: ${figure(features)}.` : "."}` : "It needs some same and some different pairs that were held out."),
-      fact("Answers left", advice.enough ? "0" : advice.n_more ? `≈ ${advice.n_more}` : "–", advice.enough ? "The curve is flat: more answers would change little." : advice.n_more ? "until the curve is expected to flatten." : "It is too early to say how many."),
-      fact("Held out", percent(share), `of the questions, drawn at random and never learnt from: only so is the estimate honest.${now ? ` So far ${now.n_same} same and ${now.n_different} different.` : ""}`),
-      fact("You agree with yourself", agreement.n ? `${agreement.n_agree} of ${agreement.n}` : "–", agreement.n ? `${plural(agreement.n, "question was", "questions were")} asked a second time.` : "No question has been asked a second time yet."),
+      fact(
+        "Estimate now",
+        now ? figure(now.auroc) : "–",
+        now
+          ? `AUROC; with 95 % certainty between ${figure(now.low)} and ${figure(now.high)}${features ? `. The features as given: ${figure(features)}.` : "."}`
+          : "It needs some same and some different pairs that were held out.",
+      ),
+      fact(
+        "Answers left",
+        advice.enough ? "0" : advice.n_more ? `≈ ${advice.n_more}` : "–",
+        advice.enough
+          ? "The curve is flat: more answers would change little."
+          : advice.n_more
+            ? "until the curve is expected to flatten."
+            : "It is too early to say how many.",
+      ),
+      fact(
+        "Held out",
+        percent(share),
+        `of the questions, drawn at random and never learnt from: only so is the estimate honest.${now ? ` So far ${now.n_same} same and ${now.n_different} different.` : ""}`,
+      ),
+      fact(
+        "You agree with yourself",
+        agreement.n ? `${agreement.n_agree} of ${agreement.n}` : "–",
+        agreement.n
+          ? `${plural(agreement.n, "question was", "questions were")} asked a second time.`
+          : "No question has been asked a second time yet.",
+      ),
     );
-    this.rows.replaceChildren(...message.history.map((point) => el("tr", {}, ...[point.answers, figure(point.auroc), figure(point.low), figure(point.high)].map((cell) => el("td", {}, String(cell))))));
+    this.rows.replaceChildren(
+      ...message.history.map((point) =>
+        el(
+          "tr",
+          {},
+          ...[point.answers, figure(point.auroc), figure(point.low), figure(point.high)].map(
+            (cell) => el("td", {}, String(cell)),
+          ),
+        ),
+      ),
+    );
     this.#draw();
   }
 
@@ -72,4 +128,11 @@ export class Quality {
   }
 }
 
-const fact = (title, value, text) => el("div", { class: "fact" }, el("h2", {}, title), el("p", { class: "value" }, value), el("p", { class: "hint" }, text));
+const fact = (title, value, text) =>
+  el(
+    "div",
+    { class: "fact" },
+    el("h2", {}, title),
+    el("p", { class: "value" }, value),
+    el("p", { class: "hint" }, text),
+  );

@@ -7,6 +7,7 @@ import { Queue } from "./queue.js";
 import { openZoom } from "./zoom.js";
 
 const REMEMBERED = 50;
+const IN_FLIGHT = 10; // fewer than lie between a question and the same one asked again on purpose
 const LONGEST_LOOK = 3600;
 
 export class Questions {
@@ -18,7 +19,8 @@ export class Questions {
     this.queue = new Queue({
       build: (entry) => this.#build(entry),
       // Elsewhere nothing is asked: the server would think that nobody looks at the map any more.
-      ask: (have) => app.view === "pairs" && app.live.ask({ type: "more", have, kinds: this.#kinds() }),
+      ask: (have) =>
+        app.view === "pairs" && app.live.ask({ type: "more", have, kinds: this.#kinds() }),
       onArrival: () => this.current === null && this.#next(),
     });
     this.#draw();
@@ -36,14 +38,16 @@ export class Questions {
   key(event) {
     if (event.repeat || this.current === null) return false;
     const { kind } = this.current.question;
-    if (event.key === "u" || (event.key === " " && !isOnControl(event))) return this.#did(() => this.answer(null));
+    if (event.key === "u" || (event.key === " " && !isOnControl(event)))
+      return this.#did(() => this.answer(null));
     if (event.key === "+") return this.#did(() => this.#zoom());
     if (kind === "pair") {
       if (event.key === "y") return this.#did(() => this.answer(true));
       if (event.key === "n") return this.#did(() => this.answer(false));
       return false;
     }
-    if (/^[1-9]$/.test(event.key)) return this.#did(() => this.current.node.toggle(Number(event.key)));
+    if (/^[1-9]$/.test(event.key))
+      return this.#did(() => this.current.node.toggle(Number(event.key)));
     const isElsewhere = isOnControl(event) && !event.target.closest(".tile");
     if (event.key === "Enter" && !isElsewhere) return this.#did(() => this.#sendNine());
     return false;
@@ -56,7 +60,12 @@ export class Questions {
     this.#remember(this.current);
     this.current = null;
     this.#next();
-    this.app.live.tell({ type: "answer", question: question.id, same, seconds: Math.round(10 * seconds) / 10 });
+    this.app.live.tell({
+      type: "answer",
+      question: question.id,
+      same,
+      seconds: Math.round(10 * seconds) / 10,
+    });
   }
 
   // Without a connection, an answer that never left this page is taken back here.
@@ -68,7 +77,8 @@ export class Questions {
       notice("Taken back.");
     } else {
       this.app.live.tell({ type: "undo" });
-      if (this.app.live.state !== "open") notice("The last answer is taken back as soon as the connection is there again.");
+      if (this.app.live.state !== "open")
+        notice("The last answer is taken back as soon as the connection is there again.");
     }
   }
 
@@ -88,15 +98,43 @@ export class Questions {
 
   #draw() {
     const button = (name, label, hint, action) =>
-      el("button", { type: "button", class: name, "aria-keyshortcuts": hint, on: { click: (event) => this.#clicked(event, action) } }, el("span", {}, label), key(hint));
+      el(
+        "button",
+        {
+          type: "button",
+          class: name,
+          "aria-keyshortcuts": hint,
+          on: { click: (event) => this.#clicked(event, action) },
+        },
+        el("span", {}, label),
+        key(hint),
+      );
     this.stage = el("div", { class: "stage", tabIndex: -1 });
     this.sendButton = button("same", "None is the same", "Enter", () => this.#sendNine());
     const undo = () => button("undo", "Undo", "z", () => this.undo());
     this.bars = {
-      pair: el("div", { class: "bar" }, undo(), button("same", "Same", "y", () => this.answer(true)), button("unsure", "Unsure", "u", () => this.answer(null)), button("different", "Different", "n", () => this.answer(false))),
-      nine: el("div", { class: "bar" }, undo(), this.sendButton, button("unsure", "Unsure of all", "u", () => this.answer(null))),
+      pair: el(
+        "div",
+        { class: "bar" },
+        undo(),
+        button("same", "Same", "y", () => this.answer(true)),
+        button("unsure", "Unsure", "u", () => this.answer(null)),
+        button("different", "Different", "n", () => this.answer(false)),
+      ),
+      nine: el(
+        "div",
+        { class: "bar" },
+        undo(),
+        this.sendButton,
+        button("unsure", "Unsure of all", "u", () => this.answer(null)),
+      ),
     };
-    const switches = el("div", { class: "switches" }, this.app.settings.switch("nines", "One against nine"), this.app.settings.switch("guess", "Model’s guess"));
+    const switches = el(
+      "div",
+      { class: "switches" },
+      this.app.settings.switch("nines", "One against nine"),
+      this.app.settings.switch("guess", "Model’s guess"),
+    );
     byId("view-pairs").replaceChildren(switches, this.stage, this.bars.pair, this.bars.nine);
     this.bars.nine.hidden = true;
     this.#enable(false);
@@ -112,7 +150,10 @@ export class Questions {
     const { live, settings, items } = this.app;
     live.on("questions", (message) => {
       items.add(message.items);
-      this.queue.receive(message, this.current);
+      this.queue.receive(message, [
+        ...[...this.lately.values()].slice(-IN_FLIGHT),
+        ...(this.current ? [this.current] : []),
+      ]);
     });
     live.on("undone", (message) => this.#undone(message));
     live.on("welcome", () => this.queue.refill(this.current, { now: true }));
@@ -139,17 +180,26 @@ export class Questions {
     this.app.items.add(items);
     this.#again({ question, items, node: null });
     const isHere = this.app.view === "pairs";
-    notice(isHere ? "Taken back: here is the question again." : "Taken back. Its question waits under “Compare”.");
+    notice(
+      isHere
+        ? "Taken back: here is the question again."
+        : "Taken back. Its question waits under “Compare”.",
+    );
   }
 
   #again(entry) {
+    this.lately.delete(entry.question.id);
     entry.node = this.#build(entry);
     if (this.current) this.queue.putBack(this.current);
     this.#show(entry);
   }
 
   #remember(entry) {
-    this.lately.set(entry.question.id, { question: entry.question, items: entry.items, node: null });
+    this.lately.set(entry.question.id, {
+      question: entry.question,
+      items: entry.items,
+      node: null,
+    });
     for (const id of this.lately.keys()) {
       if (this.lately.size <= REMEMBERED) break;
       this.lately.delete(id);
@@ -196,7 +246,8 @@ export class Questions {
   }
 
   #picked(n) {
-    this.sendButton.firstChild.textContent = n === 0 ? "None is the same" : n === 1 ? "1 is the same" : `${n} are the same`;
+    this.sendButton.firstChild.textContent =
+      n === 0 ? "None is the same" : n === 1 ? "1 is the same" : `${n} are the same`;
   }
 
   #sendNine() {

@@ -17,15 +17,17 @@ export class Queue {
     return this.waiting.length;
   }
 
-  // A message of questions; `current` is on the screen and stays there.
-  receive({ list, items, drop = [] }, current) {
+  // A message of questions. `before` are those on the screen or just answered, of which the server may not have known yet.
+  receive({ list, items, drop = [] }, before) {
     this.asked = -Infinity;
     const dropped = new Set(drop);
     this.waiting = this.waiting.filter(({ question }) => !dropped.has(question.id));
-    const known = new Set(this.waiting.map(({ question }) => question.id));
-    if (current) known.add(current.question.id);
-    const fresh = list.filter(({ id }) => !known.has(id));
-    for (const question of fresh) this.waiting.push({ question, items: only(items, question), node: null });
+    const known = new Set(
+      [...this.waiting, ...before].flatMap(({ question }) => pairsOf(question)),
+    );
+    const fresh = list.filter((question) => !pairsOf(question).some((pair) => known.has(pair)));
+    for (const question of fresh)
+      this.waiting.push({ question, items: only(items, question), node: null });
     this.isDry = !fresh.length && !this.waiting.length;
     this.#prepare();
     this.onArrival();
@@ -71,4 +73,8 @@ export class Queue {
   }
 }
 
-const only = (items, question) => Object.fromEntries(question.items.map((item) => [item, items[item]]));
+const pairsOf = ({ items: [first, ...others] }) =>
+  others.map((other) => `${Math.min(first, other)}-${Math.max(first, other)}`);
+
+const only = (items, question) =>
+  Object.fromEntries(question.items.map((item) => [item, items[item]]));

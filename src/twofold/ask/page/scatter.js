@@ -36,15 +36,17 @@ export class Scatter {
   }
 
   // Draws it all and returns the items in sight whose picture or name is shown.
-  draw(positions, camera, theme, { selected, neighbours, isMoving }) {
+  draw(positions, camera, theme, { selected, neighbours, isMoving, hasPictures }) {
     const inSight = this.#dots(positions, camera, theme);
     const { context, ratio } = this;
     context.putImageData(this.image, 0, 0);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const isClose = camera.zoom >= PICTURES_FROM_ZOOM || inSight.length <= FEW_IN_SIGHT;
-    const shown = isClose && inSight.length ? this.#choose(positions, camera, inSight, selected === null ? [] : [selected, ...neighbours]) : [];
+    const first = selected === null ? [] : [selected, ...neighbours];
+    const shown = isClose ? this.#choose(positions, camera, inSight, first, hasPictures) : [];
     this.#labels(positions, camera, theme, shown, isMoving);
-    if (selected !== null) this.#links(positions, camera, theme, selected, neighbours, new Set(shown));
+    if (selected !== null)
+      this.#links(positions, camera, theme, selected, neighbours, new Set(shown));
     context.setTransform(1, 0, 0, 1, 0, 0);
     return { inSight, shown };
   }
@@ -56,8 +58,17 @@ export class Scatter {
     const scale = camera.scale * this.ratio;
     const [left, top] = [width / 2 - camera.x * scale, height / 2 - camera.y * scale];
     const n = positions.length / 2;
-    const size = Math.max(2, Math.round((n > 20000 ? 1.6 : n > 2000 ? 3 : 5) * this.ratio * Math.min(3, Math.sqrt(camera.zoom))));
-    const inset = Array.from({ length: size }, (_, row) => (size < 4 ? 0 : Math.round(size / 2 - Math.sqrt(size * size / 4 - (row + 0.5 - size / 2) ** 2))));
+    const size = Math.max(
+      2,
+      Math.round(
+        (n > 20000 ? 1.6 : n > 2000 ? 3 : 5) * this.ratio * Math.min(3, Math.sqrt(camera.zoom)),
+      ),
+    );
+    const inset = Array.from({ length: size }, (_, row) =>
+      size < 4
+        ? 0
+        : Math.round(size / 2 - Math.sqrt((size * size) / 4 - (row + 0.5 - size / 2) ** 2)),
+    );
     const inSight = [];
     for (let i = 0; i < n; i++) {
       const x = (positions[2 * i] * scale + left - size / 2) | 0;
@@ -66,7 +77,8 @@ export class Scatter {
       inSight.push(i);
       for (let row = 0; row < size; row++) {
         const start = (y + row) * width + x;
-        for (let at = start + inset[row]; at < start + size - inset[row]; at++) if (counts[at] < 24) counts[at]++;
+        for (let at = start + inset[row]; at < start + size - inset[row]; at++)
+          if (counts[at] < 24) counts[at]++;
       }
     }
     const colours = ramp(theme.dot);
@@ -75,17 +87,20 @@ export class Scatter {
   }
 
   // Some that do not cover each other: those asked about first, then by their number, so that they stay as the map moves.
-  #choose(positions, camera, inSight, first) {
-    const hasPictures = this.items.known.get(inSight[0])?.image !== false;
+  #choose(positions, camera, inSight, first, hasPictures) {
     const [wide, tall] = hasPictures ? [PICTURE + 6, PICTURE + 6] : [150, 26];
-    const grow = Math.max(1, Math.sqrt((camera.width * camera.height) / (2 * MOST_SHOWN * wide * tall)));
+    const grow = Math.max(
+      1,
+      Math.sqrt((camera.width * camera.height) / (2 * MOST_SHOWN * wide * tall)),
+    );
     const grid = new Map(); // cell → place of the one shown there
     const chosen = [];
     const isFree = (x, y, column, row) => {
       for (let c = column - 1; c <= column + 1; c++) {
         for (let r = row - 1; r <= row + 1; r++) {
           const other = grid.get(c * 65536 + r);
-          if (other && Math.abs(other[0] - x) < wide * grow && Math.abs(other[1] - y) < tall * grow) return false;
+          if (other && Math.abs(other[0] - x) < wide * grow && Math.abs(other[1] - y) < tall * grow)
+            return false;
         }
       }
       return true;

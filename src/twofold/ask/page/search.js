@@ -13,8 +13,15 @@ export class Search {
     this.app = app;
     this.query = null; // {item} or {file, url}
     this.version = -1;
-    this.finder = new Finder({ live: app.live, items: app.items, onChoose: (item) => this.#goTo(item) });
-    this.cards = new Cards({ onMark: (item, same) => this.#mark(item, same), onChoose: (item) => this.#goTo(item) });
+    this.finder = new Finder({
+      live: app.live,
+      items: app.items,
+      onChoose: (item) => this.#goTo(item),
+    });
+    this.cards = new Cards({
+      onMark: (item, same) => this.#mark(item, same),
+      onChoose: (item) => this.#goTo(item),
+    });
     this.#draw();
     this.#listen();
   }
@@ -43,19 +50,45 @@ export class Search {
     this.subject = el("div", { class: "subject" });
     this.heading = el("h1", {}, "More like this");
     this.advice = el("p", { class: "hint" });
-    this.file = el("input", { type: "file", accept: "image/*", class: "unseen", id: "drop-file", tabIndex: -1, "aria-label": "Image file" });
-    this.file.addEventListener("change", () => this.file.files[0] && this.#drop(this.file.files[0]));
-    this.pick = el("button", { type: "button", class: "plain", on: { click: () => this.file.click() } }, "Use an image file…");
+    this.file = el("input", {
+      type: "file",
+      accept: "image/*",
+      class: "unseen",
+      id: "drop-file",
+      tabIndex: -1,
+      "aria-label": "Image file",
+    });
+    this.file.addEventListener(
+      "change",
+      () => this.file.files[0] && this.#drop(this.file.files[0]),
+    );
+    this.pick = el(
+      "button",
+      { type: "button", class: "plain", on: { click: () => this.file.click() } },
+      "Use an image file…",
+    );
     this.starts = el("div", { class: "starts" });
     byId("view-search").replaceChildren(
-      el("div", { class: "asked" }, this.heading, this.finder.node, this.pick, this.file, this.subject),
+      el(
+        "div",
+        { class: "asked" },
+        this.heading,
+        this.finder.node,
+        this.pick,
+        this.file,
+        this.subject,
+      ),
       el("div", { class: "answers" }, this.advice, this.starts, this.cards.list),
     );
   }
 
   #listen() {
     const { live } = this.app;
-    live.on("neighbours", (message) => message.item !== null && message.item === this.query?.item && this.#show(message));
+    live.on(
+      "neighbours",
+      (message) =>
+        message.item !== null && message.item === this.query?.item && this.#show(message),
+    );
     live.on("learning", ({ version }) => version > this.version && this.#ask());
     live.on("undone", () => this.#ask());
     live.on("welcome", ({ has_images: hasImages }) => (this.pick.hidden = !hasImages));
@@ -109,20 +142,36 @@ export class Search {
     this.version = version;
     if (isFirst) this.subject.replaceChildren(...this.#describe(item));
     const moved = this.cards.show(list, this.app.items, { canMark: item !== null });
-    const how = "Mark right ones and wrong ones (y, n): the list moves when the model has learnt from them.";
-    this.advice.textContent = item === null ? "The nearest of all items. Choose one to go on from there and to mark." : how;
+    const how =
+      "Mark right ones and wrong ones (y, n): the list moves when the model has learnt from them.";
+    this.advice.textContent =
+      item === null ? "The nearest of all items. Choose one to go on from there and to mark." : how;
     if (isFirst) announce(`${plural(list.length, "neighbour")}, the nearest first.`);
     else if (moved) announce(`The list has changed: ${plural(moved, "item")} moved.`);
   }
 
   #describe(item) {
-    if (item === null) return [el("div", { class: "picture" }, el("img", { src: this.query.url, alt: this.query.file.name })), el("p", { class: "name" }, this.query.file.name)];
+    if (item === null)
+      return [
+        el(
+          "div",
+          { class: "picture" },
+          el("img", { src: this.query.url, alt: this.query.file.name }),
+        ),
+        el("p", { class: "name" }, this.query.file.name),
+      ];
     const info = this.app.items.get(item);
     const fields = Object.entries(info.fields ?? {}).filter(([, value]) => value);
     return [
       info.image ? zoomable([{ item, info }], 0) : null,
       el("p", { class: "name" }, info.name),
-      fields.length ? el("dl", { class: "plain-fields" }, ...fields.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))])) : null,
+      fields.length
+        ? el(
+            "dl",
+            { class: "plain-fields" },
+            ...fields.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))]),
+          )
+        : null,
     ].filter(Boolean);
   }
 
@@ -135,13 +184,21 @@ export class Search {
   async #showStarts() {
     const n = this.app.welcome?.n_items;
     if (!n || this.starts.childElementCount) return;
-    const rows = Array.from({ length: Math.min(N_STARTS, n) }, (_, i) => Math.floor(((i + Math.random()) * n) / Math.min(N_STARTS, n)));
+    const rows = Array.from({ length: Math.min(N_STARTS, n) }, (_, i) =>
+      Math.floor(((i + Math.random()) * n) / Math.min(N_STARTS, n)),
+    );
     await this.app.items.fetch(rows);
     if (this.query) return;
-    this.advice.textContent = this.pick.hidden ? "Find an item by its text, or begin with one of these." : "Find an item by its name, drop an image onto the page, or begin with one of these.";
+    this.advice.textContent = this.pick.hidden
+      ? "Find an item by its text, or begin with one of these."
+      : "Find an item by its name, drop an image onto the page, or begin with one of these.";
     const links = rows.map((row) => {
       const info = this.app.items.get(row);
-      return el("a", { class: "start", href: `#search/${row}`, "aria-label": `More like ${info.name}` }, thumbnail(row, info));
+      return el(
+        "a",
+        { class: "start", href: `#search/${row}`, "aria-label": `More like ${info.name}` },
+        thumbnail(row, info),
+      );
     });
     this.starts.replaceChildren(...links);
   }

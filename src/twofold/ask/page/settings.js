@@ -44,20 +44,36 @@ export class Settings extends EventTarget {
     const box = el("input", { type: "checkbox", role: "switch", checked: this.get(name) });
     box.addEventListener("change", () => this.set(name, box.checked));
     this.on(name, (value) => (box.checked = value));
-    return el("label", { class: "switch" }, box, el("span", { class: "track", "aria-hidden": "true" }), el("span", {}, label));
+    return el(
+      "label",
+      { class: "switch" },
+      box,
+      el("span", { class: "track", "aria-hidden": "true" }),
+      el("span", {}, label),
+    );
   }
 }
 
 export function prepareSettings(settings) {
   const dialog = byId("settings");
-  const name = el("input", { type: "text", id: "who", maxLength: 80, autocomplete: "off", placeholder: "me" });
+  const name = el("input", {
+    type: "text",
+    id: "who",
+    maxLength: 80,
+    autocomplete: "off",
+    placeholder: "me",
+  });
   name.addEventListener("change", () => settings.set("who", name.value.trim()));
   name.addEventListener("keydown", (event) => event.key === "Enter" && dialog.close());
   dialog.replaceChildren(
     el("h2", { id: "settings-heading" }, "Settings"),
     el("label", { class: "field", htmlFor: "who" }, "Who answers"),
     name,
-    el("p", { class: "hint" }, "Kept with each answer, so that it can be seen later who said what."),
+    el(
+      "p",
+      { class: "hint" },
+      "Kept with each answer, so that it can be seen later who said what.",
+    ),
     settings.switch("nines", "Also ask “one against nine”"),
     settings.switch("guess", "Show the model’s guess"),
     el("p", { class: "hint" }, "Hidden at first, because people tend to copy it."),

@@ -16,12 +16,30 @@ export function openZoom(shown, at = 0, opener = null) {
     announce(info.name);
   };
   const step = (sign, by, label) =>
-    el("button", { type: "button", class: `step step-${label}`, "aria-label": label, on: { click: () => go(at + by) } }, sign);
+    el(
+      "button",
+      {
+        type: "button",
+        class: `step step-${label}`,
+        "aria-label": label,
+        on: { click: () => go(at + by) },
+      },
+      sign,
+    );
   image.addEventListener("load", () => image.classList.toggle("pixels", image.naturalWidth < 100));
   dialog.replaceChildren(
     image,
     name,
-    el("button", { type: "button", class: "close", "aria-label": "Close", on: { click: () => dialog.close() } }, "×"),
+    el(
+      "button",
+      {
+        type: "button",
+        class: "close",
+        "aria-label": "Close",
+        on: { click: () => dialog.close() },
+      },
+      "×",
+    ),
     ...(shown.length > 1 ? [step("‹", -1, "previous"), step("›", 1, "next")] : []),
   );
   dialog.onclick = (event) => (event.target === dialog || event.target === image) && dialog.close();
