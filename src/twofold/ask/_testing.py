@@ -14,7 +14,7 @@ from twofold.evaluation import Metric, pair_similarity
 MOST_ANCHORS, N_NEAREST, N_FARTHER = 128, 500, 1500
 """Items whose partners stand for all pairs: of each so many of the nearest by the features, and of
 the others a sample."""
-N_LEVELS = 80
+N_LEVELS = 40
 """Cells of the population by rank, each way."""
 
 

@@ -13,22 +13,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
+from scipy.special import expit, gammaln, logsumexp, ndtr, ndtri
 
 Numbers = NDArray[np.float64]
 FEWEST_OF_A_KIND = 3
 """Test answers of each kind below which nothing is said."""
-LAPSES = (0.0, 0.01, 0.03, 0.06)
-"""Shares of slips that a person may make; which are likely follows from the answers."""
-LAPSE_PRIOR = (0.4, 0.25, 0.2, 0.15)
-N_DRAWS = 2000
-N_FREEDOM = 5
-"""Of the t distribution that curves are drawn from."""
-PRIOR_MEAN = np.array([-3.0, 1.5, 0.3])
-PRIOR_DEVIATION = np.array([4.0, 1.5, 0.5])
-"""Of the curve's offset and its two slopes, in log odds: of being alike, by log odds of the rank.
-"""
-N_STEPS = 60
+N_DRAWS, N_STAGES = 3000, 3
+"""Curves that are tried at a time, and how often: each time nearer to the likely ones."""
+FROM_PRIOR, N_FREEDOM, WIDENED = 0.2, 5, 1.2
+"""Of later stages: the share that still comes from the prior; the others come from a t
+distribution, wider than the likely ones by so much."""
+N_NUMBERS = 5
+"""Of a curve, see `_Curves`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +88,19 @@ def estimate_quality(
     n_same = int(same.sum())
     if min(n_same, same.size - n_same) < FEWEST_OF_A_KIND:
         return None
-    design = np.column_stack([np.ones(same.size), by_metric, by_features])
-    curves, log_weights = [], []
-    for lapse, prior in zip(LAPSES, LAPSE_PRIOR, strict=True):
-        drawn, log_weight = _draw_curves(design, same, lapse, rng)
-        curves.append(drawn)
-        log_weights.append(log_weight + np.log(prior))
-    values = _auroc_of_curves(np.concatenate(curves), population)
-    log_weight = np.concatenate(log_weights)
-    weight = np.exp(log_weight - logsumexp(log_weight))
-    low, high = _weighted_quantiles(values, weight, (0.025, 0.975))
-    return Quality(float(weight @ values), low, high, n_same, int(same.size) - n_same)
+    tests = _Tests(by_metric, by_features, same)
+    normal = rng.standard_normal((N_DRAWS, N_NUMBERS))
+    log_proposal = _log_normal(normal)
+    for stage in range(N_STAGES):
+        auroc, log_likelihood = _follow(_Curves.of(normal), tests, population)
+        log_weight = log_likelihood + _log_normal(normal) - log_proposal
+        weight = np.exp(log_weight - logsumexp(log_weight))
+        if stage < N_STAGES - 1:
+            normal, log_proposal = _draw_near(normal, weight, rng)
+    low, high = _weighted_quantiles(auroc, weight, (0.025, 0.975))
+    if by_metric[same].min() > by_metric[~same].max():
+        high = 1.0  # nothing speaks against a metric that makes no mistake
+    return Quality(float(weight @ auroc), low, high, n_same, int(same.size) - n_same)
 
 
 def log_odds(share: NDArray[np.floating]) -> Numbers:
@@ -128,77 +126,104 @@ def weighted_auroc(similarity: Numbers, alike: Numbers, unlike: Numbers) -> floa
     return float(alike_at @ below / (alike_at.sum() * unlike_at.sum()))
 
 
-def _auroc_of_curves(curves: Numbers, population: Population) -> Numbers:
-    """Return the AUROC of the population under each curve, shape (n_curves,)."""
-    _, place = np.unique(population.by_metric, return_inverse=True)
-    ones = np.ones(population.count.size)
-    cells = np.column_stack([ones, population.by_metric, population.by_features])
-    n_levels = int(place.max()) + 1
-    values = np.empty(len(curves))
-    for first in range(0, len(curves), 256):
-        alike = expit(curves[first : first + 256] @ cells.T) * population.count
-        by_level = np.zeros((len(alike), n_levels))
-        every = np.bincount(place, population.count, n_levels)
-        for row, one in zip(by_level, alike, strict=True):
-            row[:] = np.bincount(place, one, n_levels)
-        unlike = every - by_level
-        below = np.cumsum(unlike, axis=1) - unlike / 2
-        total = by_level.sum(axis=1) * unlike.sum(axis=1)
-        values[first : first + 256] = (by_level * below).sum(axis=1) / np.maximum(total, 1e-300)
-    return values
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tests:
+    """Both ranks of each test pair, and its answer."""
+
+    by_metric: Numbers
+    by_features: Numbers
+    same: NDArray[np.bool_]
 
 
-def _draw_curves(
-    design: Numbers, same: NDArray[np.bool_], lapse: float, rng: np.random.Generator
+@dataclass(frozen=True, slots=True, eq=False)
+class _Curves:
+    """Curves of the chance that "same" is answered, each a row, and their prior.
+
+    P = (1 − unseen) σ(slope · (rank − middle)) + unseen · base rate, where the rank is a mean of
+    both; "same" is said with lapse + (1 − 2 lapse) P.
+
+    Attributes
+    ----------
+    middle : about 4 ± 3 in log odds
+        Where pairs are as likely alike as not.
+    slope : about 1.2, times or divided by 3.5
+        How sharply alike and unlike ones part there.
+    by_features : about a quarter
+        The weight of the features' rank in the mean.
+    unseen : 0 with chance .3, else about .3, anything between .01 and .9
+        The share of the alike pairs that no rank knows of: spread over all pairs by chance. Hardly
+        any such pair is ever drawn, so that only answers about far pairs speak against them.
+    lapse : 0 with chance .8, else up to .06
+        The share of slips. Few, since a slip about a far pair looks like an unseen alike one.
+    """
+
+    middle: Numbers
+    slope: Numbers
+    by_features: Numbers
+    unseen: Numbers
+    lapse: Numbers
+
+    @classmethod
+    def of(cls, normal: Numbers) -> _Curves:
+        """Return the curves of rows of numbers, which the prior has as standard normal."""
+        middle, slope, by_features, unseen, lapse = normal.T[:, :, None]
+        place = np.clip((ndtr(unseen) - 0.3) / 0.7, 1e-12, 1 - 1e-12)
+        return cls(
+            4 + 3 * middle,
+            1.2 * np.exp(1.25 * slope),
+            expit(-1.2 + 1.2 * by_features),
+            np.where(ndtr(unseen) < 0.3, 0.0, expit(-1.0 + 1.6 * ndtri(place))),
+            0.06 * np.maximum(0.0, 5 * ndtr(lapse) - 4),
+        )
+
+    def seen(self, by_metric: Numbers, by_features: Numbers) -> Numbers:
+        """Return σ for each curve and pair."""
+        rank = (1 - self.by_features) * by_metric + self.by_features * by_features
+        return np.asarray(expit(self.slope * (rank - self.middle)))
+
+
+def _follow(curves: _Curves, tests: _Tests, population: Population) -> tuple[Numbers, Numbers]:
+    """Return the AUROC under each curve, and the log likelihood of the answers."""
+    levels, place = np.unique(population.by_metric, return_inverse=True)
+    of_level = np.zeros((population.count.size, levels.size))
+    of_level[np.arange(population.count.size), place] = population.count
+    every = of_level.sum(axis=0)
+    seen = curves.seen(population.by_metric, population.by_features) @ of_level
+    floor = curves.unseen * seen.sum(axis=1, keepdims=True) / every.sum()
+    alike = (1 - curves.unseen) * seen + floor * every
+    unlike = np.maximum(every - alike, 0.0)
+    below = np.cumsum(unlike, axis=1) - unlike / 2
+    total = alike.sum(axis=1) * unlike.sum(axis=1)
+    auroc = (alike * below).sum(axis=1) / np.maximum(total, 1e-300)
+    chance = (1 - curves.unseen) * curves.seen(tests.by_metric, tests.by_features) + floor
+    said_same = curves.lapse + (1 - 2 * curves.lapse) * chance
+    agrees = np.where(tests.same, said_same, 1 - said_same)
+    return auroc, np.log(np.maximum(agrees, 1e-300)).sum(axis=1)
+
+
+def _draw_near(
+    normal: Numbers, weight: Numbers, rng: np.random.Generator
 ) -> tuple[Numbers, Numbers]:
-    """Return curves around the likeliest one, and the log of how much each counts."""
-    best, precision = _likeliest_curve(design, same, lapse)
-    factor = np.linalg.cholesky(np.linalg.inv(precision)) * 1.3
-    normal = rng.standard_normal((N_DRAWS, best.size))
-    squeeze = np.sqrt(rng.chisquare(N_FREEDOM, N_DRAWS) / N_FREEDOM)
-    steps = normal / squeeze[:, None]
-    curves = best + steps @ factor.T
-    density = -(N_FREEDOM + best.size) / 2 * np.log1p((steps**2).sum(axis=1) / N_FREEDOM)
-    density -= np.log(np.abs(np.diag(factor))).sum()
-    return curves, _log_posterior(curves, design, same, lapse) - density
+    """Return numbers near those that weigh much, and the log density that they are drawn with."""
+    centre = weight @ normal
+    spread = (weight[:, None] * (normal - centre)).T @ (normal - centre)
+    factor = WIDENED * np.linalg.cholesky(spread + 1e-3 * np.eye(N_NUMBERS))
+    steps = rng.standard_normal((N_DRAWS, N_NUMBERS))
+    steps /= np.sqrt(rng.chisquare(N_FREEDOM, N_DRAWS) / N_FREEDOM)[:, None]
+    drawn = centre + steps @ factor.T
+    is_prior = rng.random(N_DRAWS) < FROM_PRIOR
+    drawn[is_prior] = rng.standard_normal((int(is_prior.sum()), N_NUMBERS))
+    steps = np.linalg.solve(factor, (drawn - centre).T).T
+    near = -(N_FREEDOM + N_NUMBERS) / 2 * np.log1p((steps**2).sum(axis=1) / N_FREEDOM)
+    near += float(gammaln((N_FREEDOM + N_NUMBERS) / 2) - gammaln(N_FREEDOM / 2))
+    near -= N_NUMBERS / 2 * np.log(N_FREEDOM * np.pi) + np.log(np.diag(factor)).sum()
+    both = np.logaddexp(np.log(FROM_PRIOR) + _log_normal(drawn), np.log(1 - FROM_PRIOR) + near)
+    return drawn, np.asarray(both)
 
 
-def _log_posterior(
-    curves: Numbers, design: Numbers, same: NDArray[np.bool_], lapse: float
-) -> Numbers:
-    said_same = lapse + (1 - 2 * lapse) * expit(curves @ design.T)
-    chance = np.where(same, said_same, 1 - said_same)
-    prior = -(((curves - PRIOR_MEAN) / PRIOR_DEVIATION) ** 2).sum(axis=1) / 2
-    return np.asarray(np.log(np.maximum(chance, 1e-300)).sum(axis=1) + prior)
-
-
-def _likeliest_curve(
-    design: Numbers, same: NDArray[np.bool_], lapse: float
-) -> tuple[Numbers, Numbers]:
-    """Return the mode, by scoring steps, and the expected curvature there."""
-    curve = PRIOR_MEAN.copy()
-    prior = np.diag(PRIOR_DEVIATION**-2.0)
-    value = _log_posterior(curve[None], design, same, lapse)[0]
-    precision = prior
-    for _ in range(N_STEPS):
-        alike = expit(design @ curve)
-        said = np.clip(lapse + (1 - 2 * lapse) * alike, 1e-12, 1 - 1e-12)
-        slope = (1 - 2 * lapse) * alike * (1 - alike)
-        gradient = design.T @ (slope * (same - said) / (said * (1 - said)))
-        gradient -= prior @ (curve - PRIOR_MEAN)
-        precision = (design.T * (slope**2 / (said * (1 - said)))) @ design + prior
-        step = np.linalg.solve(precision, gradient)
-        for _ in range(20):
-            new = _log_posterior((curve + step)[None], design, same, lapse)[0]
-            if new >= value:
-                break
-            step /= 2
-        else:
-            break
-        curve, gain, value = curve + step, new - value, new
-        if gain < 1e-10:
-            break
-    return curve, precision
+def _log_normal(numbers: Numbers) -> Numbers:
+    size = numbers.shape[1]
+    return np.asarray(-(numbers**2).sum(axis=1) / 2 - size / 2 * np.log(2 * np.pi))
 
 
 def _weighted_quantiles(

@@ -2,9 +2,9 @@
 
 Of random pairs hardly any are alike where kinds are many, so that hundreds of them would say
 nothing about the alike. So an item is drawn, then a stratum of its partners by their rank among its
-neighbours in the features (1 to 10, 11 to 100, …), then a partner of that stratum. The chance of
-every pair is known, and its inverse is the pair's weight. The sequence of pairs is fixed by the
-seed alone: it depends on no answer and on nothing that was learnt.
+neighbours in the features (the nearest, 2 to 10, 11 to 100, …), then a partner of that stratum. The
+chance of every pair is known, and its inverse is the pair's weight. The sequence of pairs is fixed
+by the seed alone: it depends on no answer and on nothing that was learnt.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class TestDesign:
 
 def stratum_edges(n_partners: int) -> NDArray[np.int64]:
     """Return the ranks, from 0, at which strata begin, and the number of partners at the end."""
-    edges, reach = [0], STRATUM_GROWTH
+    edges, reach = [0], 1
     while reach < n_partners:
         edges.append(reach)
         reach *= STRATUM_GROWTH
