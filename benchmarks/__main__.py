@@ -24,6 +24,7 @@ BENCHMARKS = (
     "multilabel",
     "updates",
     "searching",
+    "commands",
     "records",
 )
 ONLY_BY_NAME = (
