@@ -25,6 +25,7 @@ BENCHMARKS = (
     "multilabel",
     "updates",
     "searching",
+    "commands",
     "records",
 )
 ONLY_BY_NAME = (

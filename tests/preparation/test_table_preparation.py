@@ -335,3 +335,30 @@ def test_texts_become_the_vectors_of_a_local_model(tmp_path):
     features = preparation.transform(table)[:, -4:].toarray()  # n-grams stand before them
     expected = (vectors[2] + vectors[4]) / np.linalg.norm(vectors[2] + vectors[4])
     np.testing.assert_allclose(features[0] / np.linalg.norm(features[0]), expected, atol=1e-5)
+
+
+def test_texts_become_the_vectors_of_a_local_sentence_transformer(tmp_path, capfd):
+    why = "sentence-transformers, which no extra of ours brings along, is not installed"
+    library = pytest.importorskip("sentence_transformers", reason=why)
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    (tmp_path / "bert").mkdir()
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "red", "green", "chair", "table"]
+    (tmp_path / "bert" / "vocab.txt").write_text("\n".join(words))
+    BertTokenizerFast(str(tmp_path / "bert" / "vocab.txt")).save_pretrained(tmp_path / "bert")
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = BertConfig(vocab_size=len(words), intermediate_size=8, **sizes)
+    BertModel(config).save_pretrained(tmp_path / "bert")
+    made = library.SentenceTransformer(str(tmp_path / "bert"), device="cpu")  # means of words
+    made.save(str(tmp_path / "model"))
+    capfd.readouterr()
+    table = {"title": ["red chair", "green table", "red table", "green chair"] * 5}
+    preparation = TablePreparation({"title": "text"}, text_model=tmp_path / "model").fit(table)
+    features = preparation.transform(table)[:, -8:].toarray()
+    assert capfd.readouterr().err == ""  # no bars
+    expected = made.encode(table["title"], show_progress_bar=False)
+    np.testing.assert_allclose(
+        features / np.linalg.norm(features, axis=1, keepdims=True),
+        expected / np.linalg.norm(expected, axis=1, keepdims=True),
+        atol=1e-5,
+    )

@@ -79,7 +79,9 @@ def _fit_scikit_learn(
     X: NDArray[np.float32], y: NDArray[np.int64], settings: BoostingSettings, seed: int
 ) -> Forest:
     from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
 
+    X = np.where(np.isnan(X).all(axis=0), np.float32(0), X)  # it refuses a column without values
     model = HistGradientBoostingClassifier(
         learning_rate=settings.learning_rate,
         max_iter=settings.n_trees,
@@ -89,7 +91,9 @@ def _fit_scikit_learn(
         max_features=settings.feature_share,
         early_stopping=False,
         random_state=seed,
-    ).fit(X, y)
+    )
+    with threadpool_limits(1, user_api="openmp"):  # on a busy machine its threads wait in turns
+        model.fit(X, y)
     trees = [_scikit_learn_nodes(iteration[0].nodes) for iteration in model._predictors]
     return _forest(trees, float(model._baseline_prediction[0, 0]))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +72,23 @@ def _transformer(place: Path) -> Callable[[list[str]], Any]:
         raise ValueError("it has neither modules.json nor model2vec's config.json")
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(str(place), local_files_only=True)
+    with _no_bars():
+        model = SentenceTransformer(str(place), local_files_only=True)
     return lambda texts: model.encode(texts, show_progress_bar=False)
+
+
+@contextmanager
+def _no_bars() -> Iterator[None]:
+    """Have transformers draw no bars while a model is opened."""
+    from transformers.utils import logging
+
+    was_enabled = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            logging.enable_progress_bar()
 
 
 def _unit_rows(vectors: Any) -> NDArray[np.float32]:
