@@ -183,8 +183,8 @@ def test_what_is_compared_follows_from_the_relation(parameters, given, step):
 
 def test_several_labels_are_learnt_from_for_kinds_never_seen():
     labels = np.eye(5, dtype=int)[Y]
-    labels[::9, 1] = 1  # so that no item has just one class
-    model = learner("unseen").fit(X, labels)
+    labels[::9, 1] = 1  # so that some items have two
+    model = learner("unseen").fit(X[:200], labels[:200])
     assert model.metric_ == "cosine"
     assert recall_at_1(model, NEW, NEW_CLASSES) > 0.95
 
