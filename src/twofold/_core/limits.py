@@ -10,6 +10,8 @@ SMALLEST_LIMIT = 2**28
 LARGEST_RATIO = 100
 """and to so many times its own size. A bomb of zeros has a thousand: more, deflate cannot."""
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+SURELY_THERE = 2**24
+"""Bytes that need no look at the system's files: feedback asks a thousand times a fit."""
 
 
 def unpacked_limit(path: Path) -> int:
@@ -30,6 +32,8 @@ def refuse_bomb(path: Path, n_bytes: int, way_out: str) -> None:
 
 def refuse_beyond_memory(what: str, n_bytes: int, way_out: str) -> None:
     """Refuse what would not fit into this computer's memory, before it is tried."""
+    if n_bytes <= SURELY_THERE:
+        return
     available = memory_bytes()
     if n_bytes > available:
         raise ValueError(

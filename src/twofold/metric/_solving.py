@@ -94,6 +94,7 @@ class MetricProblem:
             return None
         self.report(f"metric of {len(selection.spaces)} layers")
         part = self._sample(np.arange(self.relation.n_items), MOST_SOLVED_ON, self.read, rng)
+        _warn_of_constant(part)
         step = fit_metric(selection, part, n_components or MOST_DIRECTIONS)
         if n_components is not None and step.n_components < n_components:
             warn_user(
@@ -187,6 +188,15 @@ class MetricProblem:
         """Return the layers of some items, and their kinds."""
         rows = sample_rows(self.relation, rows, most, rng)
         return LayerSample(read(rows), kinds_of(self.relation, rows))
+
+
+def _warn_of_constant(part: LayerSample) -> None:
+    if all(bool((vectors == vectors[0]).all()) for vectors in part.layers.values()):
+        warn_user(
+            f"All {len(part.layers['output'])} training items that were looked at have the same "
+            "features, so all points are one. Give features that differ.",
+            UserWarning,
+        )
 
 
 def held_out_scores(
