@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from twofold._core.progress import Reporter
 from twofold._core.random import RandomState, as_generator
-from twofold.asking import Suggestions, calibrate_similarity, held_out_similarity, suggest
-from twofold.estimators._embedding_learner import EmbeddingLearner
 from twofold.estimators._fitting import Fit, Fitting
 from twofold.estimators._model import Model, save_model
 from twofold.estimators._plan import Goal, Plan, check_feedback, resolve_plan
+from twofold.estimators._statement_learner import StatementLearner
 from twofold.estimators._training_data import TrainingData
-from twofold.estimators._updating import refit_without, update_fit
-from twofold.evaluation import SimilarityCalibration
 from twofold.feedback import Selection, Watch
 from twofold.metric import MetricSelection
 from twofold.regression import (
@@ -30,14 +26,12 @@ from twofold.regression import (
     checkpoint_path,
     epoch_callback,
     is_network,
-    n_rows,
     refuse_unknown_embedder,
     survives_fork,
 )
-from twofold.relations import LabelRelation, PairRelation, Relation, TripletRelation, as_relation
+from twofold.relations import LabelRelation, Relation, TripletRelation, as_relation
 from twofold.targets import (
     Named,
-    SuspiciousPairs,
     Targets,
     TargetSolution,
     as_targets,
@@ -45,7 +39,7 @@ from twofold.targets import (
 )
 
 
-class MetricLearner(EmbeddingLearner):
+class MetricLearner(StatementLearner):
     """Learn an embedding in which the alike are close, without training on pairs.
 
     Phase 1 gives every training item a target vector from the labels or statements alone; phase 2
@@ -137,13 +131,10 @@ class MetricLearner(EmbeddingLearner):
     True
     """
 
-    plan_: Plan
     targets_: NDArray[np.float32]
-    selection_: Selection | None
     metric_selection_: MetricSelection | None
     history_: dict[str, Any]
     timing_: dict[str, float]
-    _training_data: TrainingData | None
 
     def __init__(
         self,
@@ -200,159 +191,6 @@ class MetricLearner(EmbeddingLearner):
         if not isinstance(known, LabelRelation):
             self._training_data = TrainingData(X, known, fit.targets, fitting.projections)
         return self._store(fit)
-
-    @survives_fork
-    def update(
-        self,
-        relation: PairRelation | TripletRelation | None = None,
-        X_new: Any = None,
-        *,
-        withdrawn: ArrayLike | None = None,
-    ) -> Self:
-        """Take in statements, and items, that arrive later, without fitting anew.
-
-        A ridge map is fitted again, and candidates are compared again once as many statements are
-        new as they were compared on; a network goes on from what it has learnt for a fifth of its
-        epochs; a regressor is fitted once more. A threshold has to be calibrated again.
-
-        Parameters
-        ----------
-        relation : PairRelation or TripletRelation, optional
-            New statements, of the kind that `fit` had. Items are rows of `fit`'s `X`, in their
-            order, then those of earlier updates, then those of `X_new`.
-        X_new : n_new rows, optional
-            Features of new items.
-        withdrawn : array_like of int, shape (n, 2), or (n, 3) for triplets, optional
-            Pairs, or triplets, whose earlier statements are taken back.
-        """
-        data = self._fitted_to("update")
-        if X_new is not None:
-            X_new = check_features(self, X_new, reset=False)
-        data = data.extended(relation, X_new, withdrawn)
-        fitting = replace(self._fitting(), projections=data.projections)
-        fit = update_fit(fitting, self.embedder_, self.selection_, data)
-        self._training_data = replace(data, targets=fit.targets)
-        return self._store(fit)
-
-    @survives_fork
-    def suggest_pairs(
-        self,
-        n: int,
-        *,
-        candidates: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
-        random_state: RandomState = None,
-    ) -> Suggestions:
-        """Say which pairs to ask about next: those whose answers would help most.
-
-        They are in doubt, and half of them likely alike, if the pairs stated were drawn at random;
-        none was stated before, nor follows from a statement about items with equal features. Items
-        in some statement come first. The embedding is fitted five times more, without some
-        statements, to say how likely pairs are alike: that takes about as long as `fit`.
-
-        Parameters
-        ----------
-        n : int
-            How many; fewer are returned, with a warning, if there are fewer.
-        candidates : array_like of int, shape (n_candidates, 2), or a pair of arrays, optional
-            The pairs that may be asked about, as rows of what was learnt from: for instance pairs
-            of records of two tables. By default any two rows.
-        random_state : int, Generator or None
-            Seed of the choice.
-
-        Returns
-        -------
-        Suggestions
-            `left`, `right` and the `probability` that they are alike, those likely alike first.
-        """
-        data, known = self._fitted_to_pairs("suggest_pairs")
-        rng = as_generator(random_state)
-        refit = refit_without(self._quiet_fitting(data, rng), self.selection_, data)
-        points = self._embed(data.X)
-        return suggest(n, data.X, known, points, self.metric_, refit, candidates, rng)
-
-    @survives_fork
-    def calibrate_similarity(
-        self, points: NDArray[np.float32], random_state: RandomState = None, *, n_folds: int = 5
-    ) -> SimilarityCalibration:
-        """Say how likely pairs are alike, by their similarity, if drawn as those stated were.
-
-        The embedding is fitted a few times more, without some statements: only their items are
-        embedded again, so that it costs little where items are many.
-
-        Parameters
-        ----------
-        points : ndarray of float32, shape (n_items, n_components_)
-            The embedding of all rows that were learnt from, as `transform` returns it.
-        random_state : int, Generator or None
-            Parts the statements.
-        n_folds : int
-            Into how many parts, each of which is scored without itself.
-
-        Returns
-        -------
-        SimilarityCalibration
-            From similarities, as `pair_similarity` gives them, to probabilities.
-        """
-        data, known = self._fitted_to_pairs("calibrate_similarity")
-        rng = as_generator(random_state)
-        refit = refit_without(self._quiet_fitting(data, rng), self.selection_, data)
-        return calibrate_similarity(known, points, self.metric_, refit, rng, n_folds)
-
-    @survives_fork
-    def suspicious_pairs(self, *, random_state: RandomState = None) -> SuspiciousPairs:
-        """Say which stated pairs the others contradict, the most suspicious first.
-
-        The embedding is fitted five times more, as by `suggest_pairs`, so that each statement is
-        held against what was learnt without it.
-
-        Parameters
-        ----------
-        random_state : int, Generator or None
-            Parts the statements.
-
-        Returns
-        -------
-        SuspiciousPairs
-            All pairs that are stated, with how strongly the rest contradicts each.
-        """
-        data, known = self._fitted_to_pairs("suspicious_pairs")
-        rng = as_generator(random_state)
-        refit = refit_without(self._quiet_fitting(data, rng), self.selection_, data)
-        similarity = held_out_similarity(known, self._embed(data.X), self.metric_, refit, rng)
-        return SuspiciousPairs.of(known, similarity)
-
-    @survives_fork
-    def fit_parts(
-        self, relation: PairRelation, *, random_state: RandomState = None
-    ) -> Callable[[PairRelation], NDArray[np.float32]]:
-        """Return what embeds the rows that were learnt from, by some statements alone.
-
-        It fits what `fit` has selected, without another validation, to the statements that it is
-        called with, so that others can be scored by points that do not know them.
-
-        Parameters
-        ----------
-        relation : PairRelation
-            All statements, of which parts will be given.
-        random_state : int, Generator or None
-            Seed of the fits.
-
-        Returns
-        -------
-        callable
-            From a part of the statements to points of all rows, shape (n_rows, n_components).
-        """
-        data = replace(self._fitted_to("fit_parts"), relation=relation)
-        if self.metric_step_ is not None:
-            raise ValueError(
-                "fit_parts fits the output alone, and the points of this model join its layers: "
-                'fit it with metric="none".'
-            )
-        fitting = self._quiet_fitting(data, as_generator(random_state))
-        refit, rows = refit_without(fitting, self.selection_, data), np.arange(n_rows(data.X))
-        if refit is None:
-            return lambda _: self._embed(data.X)
-        return lambda kept: refit(kept, rows)
 
     def solve_targets(self, y: Any = None, *, relation: Relation | None = None) -> TargetSolution:
         """Solve phase 1 alone, which needs no features: see `fit`, which then regresses to it."""
@@ -433,19 +271,6 @@ class MetricLearner(EmbeddingLearner):
         watch = Watch(reporter, epoch_callback(reporter, self.embedder), checkpoint)
         return Fitting(self.plan_, as_generator(self.random_state), watch)
 
-    def _quiet_fitting(self, data: TrainingData, rng: np.random.Generator) -> Fitting:
-        return Fitting(self.plan_, rng, Watch(), data.projections)
-
-    def _fitted_to_pairs(self, action: str) -> tuple[TrainingData, PairRelation]:
-        """Return what was learnt from, and its statements, if they are about pairs."""
-        data = self._fitted_to(action)
-        if isinstance(data.relation, PairRelation):
-            return data, data.relation
-        raise TypeError(
-            f"{action} says how likely pairs are alike; triplets, which this model was fitted to, "
-            "only compare. Fit it to a PairRelation."
-        )
-
     def _store(self, fit: Fit) -> Self:
         self.embedder_ = fit.embedder
         self.targets_ = fit.targets
@@ -458,23 +283,3 @@ class MetricLearner(EmbeddingLearner):
         self.timing_ = fit.timing
         self._forget_threshold()
         return self
-
-    def _fitted_to(self, action: str) -> TrainingData:
-        """Return what was learnt from; `action` is who asks for it."""
-        check_is_fitted(self)
-        if not hasattr(self, "_training_data"):
-            raise ValueError(
-                f"This model was saved without what it was fitted to: {action} needs it. Save it "
-                "by save(folder, with_data=True)."
-            )
-        if self._training_data is not None:
-            return self._training_data
-        raise TypeError(
-            f"{action} goes on from statements; this model was fitted to labels, which state all "
-            "pairs at once. For more labels call fit with all of them."
-        )
-
-    def __getstate__(self) -> dict[str, Any]:
-        # What was learnt from stays with its owner: a pickle is the model.
-        state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_training_data"}
