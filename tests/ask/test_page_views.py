@@ -167,3 +167,26 @@ def test_a_name_is_remembered_and_sent(page):
     page.wait_for_function(
         "() => document.querySelector('#notice').textContent.includes('nothing')"
     )
+
+
+def test_words_that_only_one_text_has_are_told_apart(page):
+    difference = """async ([left, right]) => {
+      const { difference } = await import("/page/compare.js");
+      return difference(left, right).map((runs) => runs.map(({ text, own }) => [text, own]));
+    }"""
+    left, right = page.evaluate(difference, ["Canon EOS 400d, black", "canon eos 40d black kit"])
+    assert left == [["Canon EOS ", False], ["400d,", True], [" black", False]]
+    assert right == [["canon eos ", False], ["40d", True], [" black ", False], ["kit", True]]
+
+
+def test_a_long_evening_leaves_nothing_behind(page):
+    page.evaluate("() => (location.hash = 'search/1')")
+    page.wait_for_selector(".card")
+    count = "() => [document.querySelectorAll('*').length, localStorage.length]"
+    before = page.evaluate(count)
+    for item in range(2, 8):
+        page.evaluate("item => (location.hash = `search/${item}`)", item)
+        page.wait_for_function(
+            "item => document.querySelector('.subject img')?.src.includes(`/${item}?`)", arg=item
+        )
+    assert page.evaluate(count) == before

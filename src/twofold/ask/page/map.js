@@ -46,7 +46,8 @@ export class ItemMap {
     this.#fetch();
     const item = Number.parseInt(argument, 10);
     if (Number.isInteger(item) && item !== this.selected) this.select(item, { look: true });
-    else this.#redraw();
+    else this.#askNeighbours();
+    this.#redraw();
   }
 
   leave() {}

@@ -54,10 +54,10 @@ export class Outbox {
     this.#store(entry);
   }
 
-  // The last message, if the server cannot have seen it.
+  // The last message, if it says something and the server cannot have seen it.
   lastUnsent() {
     const last = [...this.entries.values()].at(-1);
-    return last && !last.sent ? last : null;
+    return last && !last.sent && last.message.type !== "undo" ? last : null;
   }
 
   get size() {
