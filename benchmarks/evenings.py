@@ -296,8 +296,9 @@ def run(name: str, seed: int, mode: str, wrong: float) -> list[dict[str, Any]]:
 
 
 def figures(rows: list[dict[str, Any]]) -> list[Figure]:
-    """Return means over seeds; the bar is the better of random questions at twice the looks and
-    the features as given.
+    """Return means over seeds.
+
+    The bar is the better of random questions at twice the looks and the features as given.
     """
     made = []
     cases = dict.fromkeys((r["set"], r["wrong"], r["mode"], r["looks"]) for r in rows)

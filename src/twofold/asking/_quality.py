@@ -154,7 +154,7 @@ class _Curves:
     unseen : 0 with chance one half, else about .2, anything between .01 and .8
         The share of the alike pairs that no rank knows of: spread over all pairs by chance. Hardly
         any such pair is ever drawn, so that only answers about far pairs speak against them.
-    lapse : 0 with chance .8, else up to .06
+    lapse : 0 with chance .65, else up to .06
         The share of slips. Few, since a slip about a far pair looks like an unseen alike one.
     """
 
@@ -173,8 +173,8 @@ class _Curves:
             4 + 3 * middle,
             1.2 * np.exp(1.25 * slope),
             expit(-1.2 + 1.2 * by_features),
-            np.where(ndtr(unseen) < 0.5, 0.0, expit(-1.4 + 1.5 * ndtri(place))),
-            0.06 * np.maximum(0.0, 5 * ndtr(lapse) - 4),
+            np.where(ndtr(unseen) < 0.5, 0.0, expit(-1.4 + 1.7 * ndtri(place))),
+            0.06 * np.maximum(0.0, (ndtr(lapse) - 0.65) / 0.35),
         )
 
     def seen(self, by_metric: Numbers, by_features: Numbers) -> Numbers:
