@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,11 +16,39 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from benchmarks.entity_features import text_features
+from benchmarks.figures import Figure
+from benchmarks.relations import why_no_data
 from twofold import RelationWarning
 from twofold.ask import Answer, Engine, Question, Snapshot
-from twofold.asking import weighted_auroc
+from twofold.asking import Askable, weighted_auroc
 from twofold.datasets import load_entity_pairs, load_mnist, load_omniglot
-from twofold.evaluation import pair_similarity
+from twofold.evaluation import Metric, pair_similarity
+
+TITLE = "Evenings: what a simulated person's answers come to, by looks"
+SEEDS = 5
+COUNTS = (50, 100, 200, 250, 500)
+LEARNT_AT = (*range(10, 51, 10), *range(75, 201, 25), *range(250, 501, 50))
+"""Looks after which the engine learns: less often than the page lets it."""
+MODES = ("pairs", "both", "random")
+PERSONS = (0.0, 0.05)
+"""Shares of wrong answers."""
+MOST_PAIRS = 1_000_000
+"""That an AUROC is measured on; of fewer all are taken."""
+SETTING = {
+    "seeds": SEEDS,
+    "persons": "always right; 5 % of their answers wrong, at random",
+    "modes": "pairs: two by two alone; both: with one against nine; random: any two items, or any "
+    "two of both tables, each as likely. One look in five of the first two is a test and is not "
+    "learnt from; all random answers are",
+    "learning": "after every 10 looks to 50, every 25 to 200, every 50 to 500",
+    "score": "AUROC over the pairs of items that were never in the project, three tenths of all; "
+    "of MNIST 2,000 of the official test part, and a project of 10,000",
+    "digits": "scikit-learn's, pixels",
+    "omniglot": "small 1, 28 x 28 pixels",
+    "dblp-acm": "two tables, features as in few_pairs; things are held out with all their records",
+    "bar": "the better of random questions at twice the looks (100 and 200, 250 and 500) and the "
+    "features as given",
+}
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -40,7 +69,7 @@ class Subject:
     n_left_new: int | None = None
 
 
-def split_items(X: Any, kind: NDArray[np.int64], seed: int, most: int | None = None) -> Subject:
+def split_items(X: Any, kind: NDArray[np.int64], seed: int) -> Subject:
     """Return a project of seven tenths of the items."""
     project, new = train_test_split(
         np.arange(len(kind)), test_size=0.3, stratify=kind, random_state=seed
@@ -142,23 +171,19 @@ def all_pairs(kind: NDArray[np.int64], n_left: int | None) -> Pairs:
 
 
 def auroc(
-    points: NDArray[np.float32],
-    metric: Any,
-    kind: NDArray[np.int64],
-    n_left: int | None,
-    most: int = 3_000_000,
+    points: NDArray[np.float32], metric: Metric, kind: NDArray[np.int64], n_left: int | None
 ) -> float:
-    """Return the AUROC over all pairs that may be asked, or over many random ones."""
-    left, right = all_pairs(kind, n_left) if len(kind) ** 2 < 4 * most else _many(kind, most)
+    """Return the AUROC over all pairs that may be asked about, or over many random ones."""
+    every = len(kind) ** 2 <= 4 * MOST_PAIRS
+    left, right = all_pairs(kind, n_left) if every else random_pairs(kind, n_left)
     similarity = pair_similarity(points, left, right, metric).astype(np.float64)
     same = (kind[left] == kind[right]).astype(np.float64)
     return weighted_auroc(similarity, same, 1 - same)
 
 
-def _many(kind: NDArray[np.int64], n: int) -> Pairs:
-    rng = np.random.default_rng(0)
-    left = rng.integers(len(kind), size=n)
-    return left, (left + rng.integers(1, len(kind), size=n)) % len(kind)
+def random_pairs(kind: NDArray[np.int64], n_left: int | None) -> Pairs:
+    """Return many pairs that may be asked about, the same ones each time."""
+    return Askable(len(kind), n_left).random_pairs(MOST_PAIRS, np.random.default_rng(0))
 
 
 @dataclass
@@ -172,89 +197,132 @@ class Person:
     answers: list[Answer] = field(default_factory=list)
 
     def answer(self, question: Question) -> None:
-        """Answer a question as this person does."""
+        """Look at a question and answer it."""
         self.look += 1
         first, *others = question.items
         for other in others:
-            same = bool(self.kind[first] == self.kind[other])
-            if self.rng.random() < self.wrong:
-                same = not same
+            is_slip = self.rng.random() < self.wrong
+            same = bool(self.kind[first] == self.kind[other]) != is_slip
             self.answers.append(
                 Answer(first, other, same, question.purpose, question.weight, self.look)
             )
 
 
-def batch(look: int) -> int:
-    return 10 if look < 100 else 25
-
-
-def new_points(snapshot: Snapshot, subject: Subject) -> tuple[NDArray[np.float32], Any]:
-    """Return the points of the new items."""
-    learner = snapshot.learner
-    if learner is None:
-        return np.asarray(subject.new, dtype=np.float32), "euclidean"
-    return learner.transform(subject.new), learner.metric_
-
-
 def evening(
-    name: str, seed: int, mode: str, wrong: float, counts: tuple[int, ...], verbose: bool = False
+    name: str, seed: int, mode: str, wrong: float, counts: tuple[int, ...] = COUNTS
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield scores after some numbers of looks."""
+    """Yield the scores after so many looks; `mode` is "pairs", "both" or "random"."""
     warnings.simplefilter("ignore", RelationWarning)
     subject = SUBJECTS[name](seed)
-    engine = Engine(
-        subject.features, n_left=subject.n_left, nines=mode == "both", random_state=seed
-    )
+    is_random = mode == "random"
+    nines = mode == "both"
+    engine = Engine(subject.features, n_left=subject.n_left, nines=nines, random_state=seed)
     person = Person(subject.kind, wrong, np.random.default_rng([seed, 7]))
-    asked_at_random = _random_questions(engine, subject, seed) if mode == "random" else None
-    seconds = []
+    at_random = random_questions(subject, seed)
     while True:
-        if mode == "random" and person.look not in counts:
-            steps = min(count for count in counts if count > person.look) - person.look
-        else:
-            began = time.perf_counter()
-            snapshot = engine.learn(person.answers)
-            seconds.append(time.perf_counter() - began)
-            steps = batch(person.look)
-            if person.look in counts:
-                points, metric = new_points(snapshot, subject)
-                q = snapshot.quality
-                learnt = [a for a in person.answers if a.purpose != "test"]
-                yield (
-                    person.look,
-                    {
-                        "new": auroc(points, metric, subject.new_kind, subject.n_left_new),
-                        "project": auroc(
-                            snapshot.points, snapshot.metric, subject.kind, subject.n_left
-                        ),
-                        "quality": None
-                        if q is None
-                        else (q.auroc, q.low, q.high, q.n_same, q.n_different),
-                        "candidate": None
-                        if snapshot.learner is None
-                        else snapshot.learner.selection_.candidate,
-                        "alike": float(np.mean([a.same for a in learnt])) if learnt else None,
-                        "n": len(learnt),
-                        "seconds": float(np.max(seconds)),
-                    },
-                )
-                seconds = []
-                if person.look >= max(counts):
-                    return
-            if mode == "random":
-                steps = min([count for count in counts if count > person.look]) - person.look
-        for k in range(steps):
-            person.answer(next(asked_at_random) if asked_at_random else snapshot.questions[k])
+        began = time.perf_counter()
+        snapshot = engine.learn(person.answers)
+        seconds = time.perf_counter() - began
+        if person.look in counts:
+            yield person.look, scores(snapshot, subject, seconds)
+            if person.look >= max(counts):
+                return
+        later = [count for count in (*counts, *LEARNT_AT) if count > person.look]
+        steps = min(c for c in later if c in counts or not is_random) - person.look
+        for number in range(steps):
+            person.answer(next(at_random) if is_random else snapshot.questions[number])
 
 
-def _random_questions(engine: Engine, subject: Subject, seed: int) -> Iterator[Question]:
+def scores(snapshot: Snapshot, subject: Subject, seconds: float) -> dict[str, Any]:
+    """Return how good a snapshot is on new items, and what it says of itself."""
+    quality, learner = snapshot.quality, snapshot.learner
+    points = np.asarray(subject.new, dtype=np.float32)
+    metric: Metric = "euclidean"
+    if learner is not None:
+        points, metric = learner.transform(subject.new), learner.metric_
+    of_project = auroc(snapshot.points, snapshot.metric, subject.kind, subject.n_left)
+    return {
+        "new": auroc(points, metric, subject.new_kind, subject.n_left_new),
+        "project": of_project,
+        "features": auroc(
+            np.asarray(subject.new, dtype=np.float32),
+            "euclidean",
+            subject.new_kind,
+            subject.n_left_new,
+        ),
+        "interval": None if quality is None else (quality.low, quality.high),
+        "covered": None if quality is None else quality.low <= of_project <= quality.high,
+        "seconds": seconds,
+    }
+
+
+def random_questions(subject: Subject, seed: int) -> Iterator[Question]:
+    """Yield different pairs, each as likely as any other."""
     rng, asked = np.random.default_rng([seed, 3]), set()
+    askable = Askable(len(subject.kind), subject.n_left)
     while True:
-        if subject.n_left is None:
-            left, right = (int(k) for k in rng.choice(len(subject.kind), 2, replace=False))
-        else:
-            left = int(rng.integers(subject.n_left))
-            right = int(rng.integers(subject.n_left, len(subject.kind)))
+        left, right = (int(side[0]) for side in askable.random_pairs(1, rng))
         if frozenset((left, right)) not in asked:
             asked.add(frozenset((left, right)))
             yield Question("pair", (left, right), (0.5,))
+
+
+def why_not() -> str | None:
+    """Return why it cannot be measured here, None if it can."""
+    return why_no_data()
+
+
+def measure() -> list[Figure]:
+    """Run all evenings, one after another."""
+    rows = [
+        row
+        for name in SUBJECTS
+        for wrong in PERSONS
+        for mode in MODES
+        for seed in range(SEEDS)
+        for row in run(name, seed, mode, wrong)
+    ]
+    return figures(rows)
+
+
+def run(name: str, seed: int, mode: str, wrong: float) -> list[dict[str, Any]]:
+    """Return the scores of one evening, a row each count."""
+    rows = []
+    for look, scored in evening(name, seed, mode, wrong):
+        rows.append({"set": name, "seed": seed, "mode": mode, "wrong": wrong, "looks": look})
+        rows[-1] |= scored
+        print(json.dumps(rows[-1]), flush=True)
+    return rows
+
+
+def figures(rows: list[dict[str, Any]]) -> list[Figure]:
+    """Return means over seeds.
+
+    The bar is the better of random questions at twice the looks and the features as given.
+    """
+    made = []
+    cases = dict.fromkeys((r["set"], r["wrong"], r["mode"], r["looks"]) for r in rows)
+    for name, wrong, mode, looks in cases:
+        mine = _of(rows, name, wrong, mode, looks)
+        values = np.array([row["new"] for row in mine])
+        bar, note = None, f"{len(values)} seeds"
+        if len(values) > 1:
+            note += f", ± {values.std(ddof=1) / np.sqrt(len(values)):.4f}"
+        if mode != "random":
+            given = float(np.mean([row["features"] for row in mine]))
+            rival = _of(rows, name, wrong, "random", {100: 200, 250: 500}.get(looks, 0))
+            at_random = [row["new"] for row in rival if row["seed"] in {r["seed"] for r in mine}]
+            bar = max([given, *([float(np.mean(at_random))] if at_random else [])])
+            covered = [row["covered"] for row in mine if row["covered"] is not None]
+            note += f"; features {given:.4f}; interval covers {sum(covered)} of {len(covered)}"
+        person = f"{wrong:.0%} wrong" if wrong else "always right"
+        title = f"{name}, {person}, {mode}: AUROC on new items after {looks} looks"
+        made.append(Figure(title, float(values.mean()), bar, note=note))
+    return made
+
+
+def _of(
+    rows: list[dict[str, Any]], name: str, wrong: float, mode: str, looks: int
+) -> list[dict[str, Any]]:
+    wanted = (name, wrong, mode, looks)
+    return [r for r in rows if (r["set"], r["wrong"], r["mode"], r["looks"]) == wanted]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from twofold._core.warnings import RelationWarning, unsaid
 from twofold.ask._given import GivenPoints
 from twofold.ask._making import Scene, make_questions
+from twofold.ask._presumed import Presumed
 from twofold.ask._questions import Answer
 from twofold.ask._snapshot import Inspection, Snapshot
 from twofold.ask._tally import Pair, Tally, in_order, tally
@@ -65,6 +66,7 @@ class Engine:
         self._group = equal_rows(features)
         self._unit = self._given.is_sparse
         self._tests = Tests(self._given.points(self._unit), self._askable, random_state)
+        self._presumed = Presumed(self._given.points(self._unit), self._askable, random_state)
         self._learner: MetricLearner | None = None
         self._stated: dict[Pair, bool] = {}
 
@@ -118,6 +120,7 @@ class Engine:
         if len({*stated.values()}) < 2:
             self._learner, self._stated = None, {}
             return
+        stated |= self._presumed.unlike(counted.asked)
         if stated == self._stated:
             return
         with unsaid(RelationWarning):  # that the features are best as given is no news here

@@ -114,7 +114,20 @@ def learning_questions(
     if not nines:
         return pairs
     of_nine = _nines(scene, anchors, near, is_open.reshape(partners.shape)[:, : near.shape[1]], n)
-    return _mixed(pairs, of_nine)
+    return _each_pair_once(scene, _mixed(pairs, of_nine))
+
+
+def _each_pair_once(scene: Scene, questions: list[Question]) -> list[Question]:
+    """Return questions without those that hold a pair that an earlier one holds."""
+    kept: list[Question] = []
+    seen: set[int] = set()
+    for question in questions:
+        others = np.array(question.items[1:])
+        keys = set(scene.group_keys(np.full(others.size, question.items[0]), others).tolist())
+        if not keys & seen and len(keys) == others.size:
+            kept.append(question)
+            seen |= keys
+    return kept
 
 
 def _nines(

@@ -139,8 +139,9 @@ class _Tests:
 class _Curves:
     """Curves of the chance that "same" is answered, each a row, and their prior.
 
-    P = (1 − unseen) σ(slope · (rank − middle)) + unseen · base rate, where the rank is a mean of
-    both; "same" is said with lapse + (1 − 2 lapse) P.
+    P = p + (1 − p) · floor, where p = σ(slope · (rank − middle)), the rank is a mean of both, and
+    the floor is unseen / (1 − unseen) times the mean of p; "same" is said with lapse +
+    (1 − 2 lapse) P.
 
     Attributes
     ----------
@@ -150,10 +151,10 @@ class _Curves:
         How sharply alike and unlike ones part there.
     by_features : about a quarter
         The weight of the features' rank in the mean.
-    unseen : 0 with chance .3, else about .3, anything between .01 and .9
+    unseen : 0 with chance one half, else about .2, anything between .01 and .8
         The share of the alike pairs that no rank knows of: spread over all pairs by chance. Hardly
         any such pair is ever drawn, so that only answers about far pairs speak against them.
-    lapse : 0 with chance .8, else up to .06
+    lapse : 0 with chance .65, else up to .06
         The share of slips. Few, since a slip about a far pair looks like an unseen alike one.
     """
 
@@ -167,13 +168,13 @@ class _Curves:
     def of(cls, normal: Numbers) -> _Curves:
         """Return the curves of rows of numbers, which the prior has as standard normal."""
         middle, slope, by_features, unseen, lapse = normal.T[:, :, None]
-        place = np.clip((ndtr(unseen) - 0.3) / 0.7, 1e-12, 1 - 1e-12)
+        place = np.clip((ndtr(unseen) - 0.5) / 0.5, 1e-12, 1 - 1e-12)
         return cls(
             4 + 3 * middle,
             1.2 * np.exp(1.25 * slope),
             expit(-1.2 + 1.2 * by_features),
-            np.where(ndtr(unseen) < 0.3, 0.0, expit(-1.0 + 1.6 * ndtri(place))),
-            0.06 * np.maximum(0.0, 5 * ndtr(lapse) - 4),
+            np.where(ndtr(unseen) < 0.5, 0.0, expit(-1.4 + 1.7 * ndtri(place))),
+            0.06 * np.maximum(0.0, (ndtr(lapse) - 0.65) / 0.35),
         )
 
     def seen(self, by_metric: Numbers, by_features: Numbers) -> Numbers:
@@ -189,13 +190,15 @@ def _follow(curves: _Curves, tests: _Tests, population: Population) -> tuple[Num
     of_level[np.arange(population.count.size), place] = population.count
     every = of_level.sum(axis=0)
     seen = curves.seen(population.by_metric, population.by_features) @ of_level
-    floor = curves.unseen * seen.sum(axis=1, keepdims=True) / every.sum()
-    alike = (1 - curves.unseen) * seen + floor * every
+    base = seen.sum(axis=1, keepdims=True) / every.sum()
+    floor = np.minimum(curves.unseen / (1 - curves.unseen) * base, 0.9)
+    alike = seen + floor * (every - seen)
     unlike = np.maximum(every - alike, 0.0)
     below = np.cumsum(unlike, axis=1) - unlike / 2
     total = alike.sum(axis=1) * unlike.sum(axis=1)
     auroc = (alike * below).sum(axis=1) / np.maximum(total, 1e-300)
-    chance = (1 - curves.unseen) * curves.seen(tests.by_metric, tests.by_features) + floor
+    chance = curves.seen(tests.by_metric, tests.by_features)
+    chance += floor * (1 - chance)
     said_same = curves.lapse + (1 - 2 * curves.lapse) * chance
     agrees = np.where(tests.same, said_same, 1 - said_same)
     return auroc, np.log(np.maximum(agrees, 1e-300)).sum(axis=1)

@@ -1,0 +1,86 @@
+"""The estimate of how good a metric is, and whether its interval keeps what it says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from twofold.asking import Population, estimate_quality, log_odds, weighted_auroc
+from twofold.evaluation import pair_auroc
+
+RANKS = log_odds((np.arange(200) + 0.5) / 200)
+POPULATION = Population(RANKS, np.zeros(200), np.full(200, 50.0))
+
+
+def auroc_of(chance):
+    return weighted_auroc(RANKS, chance, 1 - chance)
+
+
+def evening(chance, n, rng):
+    """Return the estimate from tests of which half are among the nearest twentieth."""
+    rows = np.where(rng.random(n) < 0.5, rng.integers(10, size=n), rng.integers(200, size=n))
+    same = rng.random(n) < chance[rows]
+    return estimate_quality(RANKS[rows], np.zeros(n), same, POPULATION, rng)
+
+
+def test_weighted_auroc_is_that_of_repeated_pairs():
+    rng = np.random.default_rng(0)
+    similarity = rng.integers(6, size=40).astype(float)
+    alike, unlike = rng.integers(4, size=(2, 40))
+    same = np.concatenate([np.ones(alike.sum()), np.zeros(unlike.sum())])
+    repeated = np.concatenate([np.repeat(similarity, alike), np.repeat(similarity, unlike)])
+    weighted = weighted_auroc(similarity, alike.astype(float), unlike.astype(float))
+    assert weighted == pytest.approx(pair_auroc(same, repeated))
+
+
+CURVES = {
+    "gradual": expit(1.5 * (RANKS - 2)),
+    "with a floor": 0.85 * expit(1.0 * (RANKS - 2)) + 0.03,
+    "sharp": expit(6.0 * (RANKS - 2)),
+}
+
+
+@pytest.mark.parametrize("n", [20, 80])
+def test_the_interval_covers_the_truth_nearly_always(n):
+    rng, shares = np.random.default_rng(1), []
+    for chance in CURVES.values():
+        said = [one for one in (evening(chance, n, rng) for _ in range(24)) if one is not None]
+        assert len(said) >= 20
+        assert all(one.low <= one.auroc <= one.high for one in said)
+        shares.append(np.mean([one.low <= auroc_of(chance) <= one.high for one in said]))
+    assert np.mean(shares) >= 0.9
+    assert min(shares) >= 0.8
+
+
+def test_more_tests_give_a_narrower_interval():
+    chance, rng = expit(1.5 * (RANKS - 2)), np.random.default_rng(0)
+    widths = [
+        np.mean([one.high - one.low for one in (evening(chance, n, rng) for _ in range(6))])
+        for n in (30, 120, 480)
+    ]
+    assert widths[0] > widths[1] > widths[2]
+    assert widths[2] < 0.15
+
+
+def test_a_better_metric_is_estimated_better():
+    rng = np.random.default_rng(0)
+    sharp, gradual = (evening(expit(s * (RANKS - 2)), 200, rng) for s in (5.0, 0.7))
+    assert sharp.auroc > gradual.auroc + 0.05
+    assert sharp.low > gradual.auroc
+
+
+def test_a_metric_that_made_no_mistake_may_be_perfect():
+    rows = np.array([0, 1, 2, 3, 60, 90, 120, 150])
+    one = estimate_quality(
+        RANKS[rows], np.zeros(8), rows < 10, POPULATION, np.random.default_rng(0)
+    )
+    assert one.high == 1.0
+    assert one.low < 0.9
+
+
+@pytest.mark.parametrize("n_same", [0, 2, 28, 30])
+def test_too_few_of_a_kind_say_nothing(n_same):
+    rows, same = np.arange(30), np.arange(30) < n_same
+    rng = np.random.default_rng(0)
+    assert estimate_quality(RANKS[rows], np.zeros(30), same, POPULATION, rng) is None
