@@ -11,6 +11,7 @@ from twofold._core.warnings import gathered
 from twofold.datasets import read_records
 from twofold.relations import LabelRelation, PairRelation
 from twofold.tasks import FitRequest, PreparedModel, fit_files
+from twofold.tasks._fit import REFIT_SHARE, _is_worth_refitting
 from twofold.tasks._held_out import given_validation, hold_out
 from twofold.tasks._statements import read_pair_relation
 
@@ -168,6 +169,17 @@ def test_items_with_labels_are_held_out_with_all_their_pairs():
     assert len(held.pairs) == 20 * 19 // 2
     assert not set(held.pairs.ravel()) & set(held.rows)
     np.testing.assert_array_equal(held.similar, np.ptp(held.pairs % 4, axis=1) == 0)
+
+
+@pytest.mark.parametrize("n_items", [2000, 2030, 7501])
+def test_of_many_images_so_few_are_held_out_that_no_second_fit_is_worth_it(n_items):
+    labels = np.arange(n_items) % 4
+    labels[::7] = -1  # unknown
+    relation = LabelRelation(labels)
+    few, fifth = (hold_out(relation, 0, share) for share in (REFIT_SHARE, 0.2))
+    assert not _is_worth_refitting(few)
+    assert _is_worth_refitting(fifth)
+    assert len(few.pairs) > 3000
 
 
 def test_what_is_too_little_to_hold_out_is_not():

@@ -18,10 +18,10 @@ from twofold.preparation import (
     ColumnPlan,
 )
 from twofold.regression import Network, take_rows
-from twofold.relations import PairRelation, Relation, TripletRelation
+from twofold.relations import LabelRelation, PairRelation, Relation, TripletRelation
 from twofold.tasks._fit_checks import check_request, check_tables
 from twofold.tasks._fit_input import FitRequest, Input, prepare_input
-from twofold.tasks._held_out import HeldOut, features_similarity, given_validation, hold_out
+from twofold.tasks._held_out import SHARE, HeldOut, features_similarity, given_validation, hold_out
 from twofold.tasks._pair_model import embedding_scale, fit_pair_classifier
 from twofold.tasks._phases import Phases, Progress
 from twofold.tasks._prepared_model import (
@@ -33,6 +33,9 @@ from twofold.tasks._statements import read_pair_relation, read_relation
 REFIT_SHARE = 0.05
 """A model is fitted again on everything where more than this was held out; below it, what a second
 fit would add is not worth its time."""
+
+MANY_IMAGES = 2_000
+"""Of so many, no more are held out than a second fit is not worth: a hundred make 5,000 pairs."""
 
 IMAGE_PASSES, IMAGE_EPOCHS = 300_000, (8, 30)
 """Images that a network sees in all, and the fewest and most epochs of it: minutes on a CPU."""
@@ -175,7 +178,8 @@ def _hold_out(request: FitRequest, given: Input, relation: Relation) -> HeldOut 
     if request.valid is not None and isinstance(relation, PairRelation):
         valid = read_pair_relation(request.valid, given.left, given.right)
         return given_validation(relation, valid)
-    held = hold_out(relation, request.seed)
+    is_dear = given.source == "images" and relation.n_items >= MANY_IMAGES
+    held = hold_out(relation, request.seed, REFIT_SHARE if is_dear else SHARE)
     if held is None:
         given.notes.append(
             "Too little is stated to hold some of it out: there is no score and no threshold. "
@@ -269,7 +273,9 @@ def _decide(candidates: tuple[Candidate, ...]) -> Decision:
 def _is_worth_refitting(held: HeldOut) -> bool:
     if isinstance(held.whole, PairRelation):
         return len(held.pairs) > REFIT_SHARE * held.whole.n_pairs
-    return len(held.rows) < (1 - REFIT_SHARE) * held.whole.n_items
+    assert isinstance(held.whole, LabelRelation)  # of triplets nothing is held out
+    n_known = int(np.count_nonzero(held.whole.known))
+    return n_known - len(held.rows) > round(REFIT_SHARE * n_known)
 
 
 def _counted(relation: Relation) -> dict[str, int]:

@@ -63,12 +63,17 @@ class HeldOut:
         return choose_threshold(self.similar, similarity, "f_beta").threshold
 
 
-def hold_out(relation: PairRelation | LabelRelation, seed: int) -> HeldOut | None:
-    """Hold out a fifth; None if there is too little for pairs of both kinds on both sides."""
+def hold_out(
+    relation: PairRelation | LabelRelation, seed: int, item_share: float = SHARE
+) -> HeldOut | None:
+    """Hold out a fifth; None if there is too little for pairs of both kinds on both sides.
+
+    Of items with labels it is `item_share`.
+    """
     rng = np.random.default_rng(seed)
     with unsaid(RelationWarning):  # of the whole relation it is said once
         if isinstance(relation, LabelRelation):
-            return _hold_out_labels(relation, rng)
+            return _hold_out_labels(relation, rng, item_share)
         return _hold_out_pairs(relation, rng)
 
 
@@ -113,9 +118,11 @@ def _stratified(similar: NDArray[np.bool_], rng: np.random.Generator) -> NDArray
     return np.sort(np.concatenate(chosen))
 
 
-def _hold_out_labels(relation: LabelRelation, rng: np.random.Generator) -> HeldOut | None:
+def _hold_out_labels(
+    relation: LabelRelation, rng: np.random.Generator, share: float
+) -> HeldOut | None:
     known = np.flatnonzero(relation.known)
-    n_held = min(MOST_ITEMS, round(SHARE * known.size))
+    n_held = min(MOST_ITEMS, round(share * known.size))
     order = rng.permutation(known)
     held, rows = np.sort(order[:n_held]), np.sort(order[n_held:])
     if n_held < 2 or rows.size < 2:
