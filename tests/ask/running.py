@@ -139,8 +139,12 @@ class ScriptedPage:
 
     def questions(self, *kinds):
         """Return questions, as soon as there are some."""
-        self.say("more", have=[], kinds=list(kinds) or ["pair", "nine"])
-        return self.wait("questions", where=lambda message: message["list"])["list"]
+        wanted = kinds or ("pair", "nine")
+        self.say("more", have=[], kinds=list(wanted))
+        while True:  # some may be on their way that were given before we said what we want
+            listed = self.wait("questions")["list"]
+            if some := [one for one in listed if one["kind"] in wanted]:
+                return some
 
     def answer(self, question, same="truth", key=None):
         """Answer a question, by default as it is, and return what comes back."""

@@ -136,7 +136,7 @@ def test_a_warning_is_its_sentence_alone(monkeypatch, capsys):
         # As it is outside of pytest, which gathers warnings.
         patched.setattr(warnings, "showwarning", _show_on_standard_error)
         assert run(patched, "demo") == 130
-    assert "twofold: 4 rows have no label.\ntwofold: interrupted\n" == capsys.readouterr().err
+    assert capsys.readouterr().err == "twofold: 4 rows have no label.\ntwofold: interrupted\n"
     assert warnings.formatwarning is usual
 
 
