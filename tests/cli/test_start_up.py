@@ -6,6 +6,7 @@ import json
 import pickle
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,26 @@ def test_ctrl_c_while_a_file_is_written_leaves_what_was_there(tmp_path, monkeypa
     assert run(monkeypatch, "demo", "--out", str(page)) == 130
     assert [place.name for place in tmp_path.iterdir()] == ["page.html"]
     assert page.read_text(encoding="utf-8") == "before"
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_its_sentence_alone(monkeypatch, capsys):
+    def warn(*_):
+        warnings.warn("4 rows have no label.", UserWarning, stacklevel=1)
+        raise KeyboardInterrupt
+
+    usual = warnings.formatwarning
+    monkeypatch.setattr("twofold.experiments.run_demo", warn)
+    with monkeypatch.context() as patched, warnings.catch_warnings():
+        # As it is outside of pytest, which gathers warnings.
+        patched.setattr(warnings, "showwarning", _show_on_standard_error)
+        assert run(patched, "demo") == 130
+    assert capsys.readouterr().err == "twofold: 4 rows have no label.\ntwofold: interrupted\n"
+    assert warnings.formatwarning is usual
+
+
+def _show_on_standard_error(message, category, filename, lineno, file=None, line=None):
+    sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
 
 
 def test_no_words_at_all_ask_for_help(monkeypatch, capsys):

@@ -7,6 +7,9 @@ run: `twofold --help` loads them all.
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import typer
@@ -89,7 +92,8 @@ def main() -> None:
     Files are moved into place when they are whole, so that neither leaves half of one.
     """
     try:
-        exit_code = app(prog_name="twofold", standalone_mode=False)
+        with _warnings_in_sentences():
+            exit_code = app(prog_name="twofold", standalone_mode=False)
     except (InterruptError, KeyboardInterrupt):
         _stop("interrupted", INTERRUPTED)
     except UsageError as refused:
@@ -97,6 +101,17 @@ def main() -> None:
     except MISTAKES as mistake:
         _stop(str(mistake), MISTAKEN)
     sys.exit(exit_code)
+
+
+@contextmanager
+def _warnings_in_sentences() -> Iterator[None]:
+    """Have a warning be its sentence alone, without the line of code that gave it."""
+    usual = warnings.formatwarning
+    warnings.formatwarning = lambda message, *_, **__: f"twofold: {message}\n"
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
 
 
 def _stop(sentence: str, exit_code: int) -> NoReturn:
