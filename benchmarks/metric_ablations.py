@@ -40,7 +40,6 @@ NUMBERS: dict[str, tuple[Any, ...]] = {
     "metric._layer_space.N_SAMPLED": (512, 4096),
     "metric._weights.HARD_WEIGHT": (0.0, 1.0, 2.0),
     "metric._weights.PRIOR_PAIRS": (1e-9, 0.25, 4.0, 1e9),
-    "metric._weights.LEAST_WEIGHT": (0.0, 0.05),
     "metric._weights.MOST_PAIRS": (2500, 40_000),
     "metric._gate.SHARE": (0.0, 0.2, 0.6),
     "metric._solving.MOST_SOLVED_ON": (300,),

@@ -16,7 +16,6 @@ HARD_WEIGHT = 0.5
 next were chosen in the trials that `SHRINKAGE` was."""
 PRIOR_PAIRS = 1.0
 """How strongly weights are drawn to their prior, in pairs of held-out kinds: few say little."""
-LEAST_WEIGHT = 0.01
 
 
 def fit_weights(
@@ -62,8 +61,6 @@ def fit_weights(
     ).x[:-1]
     if not weights.sum() > 0:  # nothing tells these kinds apart
         return np.asarray(prior / prior.sum())
-    weights = weights / weights.sum()
-    weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
     return np.asarray(weights / weights.sum())
 
 
