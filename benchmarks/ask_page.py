@@ -44,6 +44,7 @@ SETTING = {
 WATCH = """
 (() => {
   window.latencies = [];
+  window.nDry = 0;
   let pressed = null;
   let last = null;
   addEventListener("keydown", (event) => (pressed = event.timeStamp), true);
@@ -57,6 +58,10 @@ WATCH = """
   addEventListener("DOMContentLoaded", () => {
     const seen = new MutationObserver(() => {
       const question = document.querySelector(".stage .question");
+      if (!question && pressed !== null && last !== null) {
+        nDry += 1;
+        last = null;
+      }
       if (!question || question.dataset.id === last) return;
       last = question.dataset.id;
       if (pressed !== null) shown(question);
@@ -82,6 +87,7 @@ class Evening:
 
     latencies: NDArray[np.float64]
     n_nines: int
+    n_dry: int
     share_learning: float
     quality: str
 
@@ -118,8 +124,8 @@ def figures_of(n_answers: int, seen: Evening) -> list[Figure]:
     """Return the two figures of the bar, and the median beside."""
     values, at = seen.latencies, f"after {n_answers:,} answers"
     note = (
-        f"{len(values)} keys, {seen.n_nines} of them at nines; learning at "
-        f"{seen.share_learning:.0%} of them; estimate of the AUROC {seen.quality}"
+        f"{len(values)} keys, {seen.n_nines} of them at nines; {seen.n_dry} times no question was "
+        f"there; learning at {seen.share_learning:.0%} of them; estimate of the AUROC {seen.quality}"
     )
     return [
         Figure(f"{at}: 95 % under, ms", float(np.quantile(values, 0.95)), MOST_95, False, note),
@@ -171,9 +177,10 @@ def press_keys(data: Path, project: Path, labels: dict[str, int]) -> Evening:
         )
         n_nines, n_learning = answer_all(page, labels)
         latencies = np.array(page.evaluate("latencies"))
+        n_dry = page.evaluate("nDry")
         quality = page.evaluate("document.querySelector('.fact .value')?.textContent ?? 'none yet'")
         browser.close()
-    return Evening(latencies, n_nines, n_learning / N_PRESSES, quality)
+    return Evening(latencies, n_nines, n_dry, n_learning / N_PRESSES, quality)
 
 
 def answer_all(page: Any, labels: dict[str, int]) -> tuple[int, int]:
