@@ -125,7 +125,8 @@ def figures_of(n_answers: int, seen: Evening) -> list[Figure]:
     values, at = seen.latencies, f"after {n_answers:,} answers"
     note = (
         f"{len(values)} keys, {seen.n_nines} of them at nines; {seen.n_dry} times no question was "
-        f"there; learning at {seen.share_learning:.0%} of them; estimate of the AUROC {seen.quality}"
+        f"there; learning at {seen.share_learning:.0%} of them; estimate of the AUROC "
+        f"{seen.quality}"
     )
     return [
         Figure(f"{at}: 95 % under, ms", float(np.quantile(values, 0.95)), MOST_95, False, note),
@@ -178,7 +179,9 @@ def press_keys(data: Path, project: Path, labels: dict[str, int]) -> Evening:
         n_nines, n_learning = answer_all(page, labels)
         latencies = np.array(page.evaluate("latencies"))
         n_dry = page.evaluate("nDry")
-        quality = page.evaluate("document.querySelector('.fact .value')?.textContent ?? 'none yet'")
+        page.evaluate("() => (location.hash = 'quality')")
+        page.wait_for_selector(".fact .value")
+        quality = page.inner_text(".fact .value")
         browser.close()
     return Evening(latencies, n_nines, n_dry, n_learning / N_PRESSES, quality)
 

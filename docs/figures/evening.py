@@ -15,8 +15,8 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 CHROMIUM = Path("/usr/bin/chromium")
-N_LOOKS = 80
-FROM_EACH = 5
+N_LOOKS = 200
+FROM_EACH = 10
 """Looks after which the model is waited for, so that the curve has its points."""
 LOOK = """() => ({
   nine: document.querySelector(".question.nine") !== null,

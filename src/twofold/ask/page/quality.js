@@ -47,11 +47,12 @@ export class Quality {
       ),
     );
     new ResizeObserver(() => this.#draw()).observe(this.box);
-    app.live.on("quality", (message) => this.#show(message));
+    app.live.on("quality", (message) => this.#receive(message));
     for (const type of ["learning", "saved", "undone"]) app.live.on(type, () => this.#askSoon());
   }
 
   enter() {
+    if (this.latest) this.#show(this.latest);
     this.app.live.ask({ type: "quality" });
   }
 
@@ -69,8 +70,13 @@ export class Quality {
     }, PAUSE);
   }
 
-  #show(message) {
+  // What nobody looks at is not drawn: it comes with every version of the model.
+  #receive(message) {
     this.latest = message;
+    if (this.app.view === "quality") this.#show(message);
+  }
+
+  #show(message) {
     const { now, features, advice, test_share: share, agreement } = message;
     if (this.sentence.textContent !== advice.sentence) this.sentence.textContent = advice.sentence;
     this.sentence.classList.toggle("enough", advice.enough);

@@ -60,9 +60,21 @@ export class Queue {
     if (this.ask(have)) this.asked = performance.now();
   }
 
+  // The very next one at once, the others one by one while nobody presses a key.
   #prepare() {
-    for (const entry of this.waiting.slice(0, AHEAD)) this.#built(entry);
     for (const entry of this.waiting.slice(2 * AHEAD)) entry.node = null;
+    if (this.waiting.length) this.#built(this.waiting[0]);
+    const missing = this.waiting.slice(0, AHEAD).find(({ node }) => !node);
+    if (!missing || this.isPreparing) return;
+    this.isPreparing = true;
+    requestIdleCallback(
+      () => {
+        this.isPreparing = false;
+        if (this.waiting.includes(missing)) this.#built(missing);
+        this.#prepare();
+      },
+      { timeout: 100 },
+    );
   }
 
   #built(entry) {
