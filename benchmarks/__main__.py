@@ -32,6 +32,7 @@ ONLY_BY_NAME = (
     "equal_seconds",
     "few_pairs",
     "asking",
+    "evenings",
     "ask_page",
     "flipped",
     "hard_cases",
