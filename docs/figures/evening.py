@@ -100,7 +100,7 @@ def take_all(page: Any) -> dict[str, Image.Image]:
     wait_learnt(page)
     taken["pairs"] = picture(page)
     page.evaluate("() => (location.hash = 'quality')")
-    page.wait_for_timeout(2000)
+    page.wait_for_selector(".curve .features", state="attached", timeout=120_000)
     taken["quality"] = picture(page)
     page.evaluate("() => (location.hash = 'map/20')")
     page.wait_for_selector(".nearest", timeout=120_000)

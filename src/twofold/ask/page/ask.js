@@ -70,22 +70,23 @@ function onKey(event) {
 // An answer is what was given at one look; one about nine says nine things.
 function showCounts({ looks, answers, same, different, unsure }) {
   const parts = [`${same} same`, `${different} different`, `${unsure} unsure`];
+  app.looks = looks;
   byId("counts").textContent = plural(looks, "answer");
   byId("counts").title = `${plural(answers, "statement")}: ${parts.join(", ")}`;
 }
 
-function showLearning({ state, sentence, n_learnt: learnt, n_answers: answers }) {
-  const isLearning = state === "learning" || learnt < answers;
-  byId("learning").textContent =
-    state === "failed"
-      ? "learning failed"
-      : state === "learning"
-        ? "learning…"
-        : isLearning
-          ? ""
-          : "up to date";
+const LEARNING = { learning: "learning…", waiting: "up to date", failed: "learning failed" };
+
+function showLearning({ state, sentence }) {
+  byId("learning").textContent = LEARNING[state];
   byId("learning").dataset.state = state;
   if (sentence) notice(sentence, { stays: state === "failed" });
+}
+
+// The server says when it has learnt; that it has to follows from another number of answers.
+function showNews({ counts }) {
+  if (counts.looks !== app.looks && app.looks !== undefined) showLearning({ state: "learning" });
+  showCounts(counts);
 }
 
 let settling = 0;
@@ -147,7 +148,7 @@ live.on("welcome", (message) => {
   showCounts(message.counts);
   if (app.view !== "pairs") views[app.view].enter(app.argument);
 });
-for (const type of ["saved", "undone", "counts"]) live.on(type, ({ counts }) => showCounts(counts));
+for (const type of ["saved", "undone", "counts"]) live.on(type, showNews);
 live.on("learning", showLearning);
 live.on("refused", ({ key, sentence }) => notice(sentence, { stays: Boolean(key) }));
 live.on(

@@ -18,7 +18,7 @@ export class Off {
     this.lead = el("p", { class: "lead", role: "status" });
     this.list = el("ol", { class: "offs" });
     byId("view-off").replaceChildren(el("h1", {}, "Something is off"), this.lead, this.list);
-    app.live.on("off", (message) => this.#show(message));
+    app.live.on("off", (message) => app.view === "off" && this.#receive(message));
     app.live.on("undone", () => app.view === "off" && this.enter());
     app.live.on(
       "learning",
@@ -27,7 +27,7 @@ export class Off {
   }
 
   enter() {
-    this.app.live.ask({ type: "off" });
+    this.isAwaited = this.app.live.ask({ type: "off" });
   }
 
   leave() {
@@ -41,6 +41,12 @@ export class Off {
   // A list must not change under a hand that is about to answer.
   #isIdle() {
     return !this.list.contains(document.activeElement) && !this.list.matches(":hover");
+  }
+
+  #receive(message) {
+    if (!this.isAwaited && !this.#isIdle()) return;
+    this.isAwaited = false;
+    this.#show(message);
   }
 
   #show({ list, items }) {
