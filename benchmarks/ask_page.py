@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -89,6 +90,7 @@ class Evening:
     n_nines: int
     n_dry: int
     share_learning: float
+    load: float
     quality: str
 
 
@@ -126,7 +128,7 @@ def figures_of(n_answers: int, seen: Evening) -> list[Figure]:
     note = (
         f"{len(values)} keys, {seen.n_nines} of them at nines; {seen.n_dry} times no question was "
         f"there; learning at {seen.share_learning:.0%} of them; estimate of the AUROC "
-        f"{seen.quality}"
+        f"{seen.quality}; load average of the machine {seen.load:.1f}"
     )
     return [
         Figure(f"{at}: 95 % under, ms", float(np.quantile(values, 0.95)), MOST_95, False, note),
@@ -177,13 +179,14 @@ def press_keys(data: Path, project: Path, labels: dict[str, int]) -> Evening:
             "() => document.querySelector('#learning').dataset.state === 'waiting'"
         )
         n_nines, n_learning = answer_all(page, labels)
+        load = os.getloadavg()[0]
         latencies = np.array(page.evaluate("latencies"))
         n_dry = page.evaluate("nDry")
         page.evaluate("() => (location.hash = 'quality')")
         page.wait_for_selector(".fact .value")
         quality = page.inner_text(".fact .value")
         browser.close()
-    return Evening(latencies, n_nines, n_dry, n_learning / N_PRESSES, quality)
+    return Evening(latencies, n_nines, n_dry, n_learning / N_PRESSES, load, quality)
 
 
 def answer_all(page: Any, labels: dict[str, int]) -> tuple[int, int]:
