@@ -33,6 +33,7 @@ ONLY_BY_NAME = (
     "few_pairs",
     "asking",
     "evenings",
+    "ask_learning",
     "ask_page",
     "flipped",
     "hard_cases",

@@ -51,12 +51,9 @@ def advice(history: Sequence[tuple[int, Quality | None]]) -> Advice:
         return Advice(False, None, "Go on: there are too few answers yet to say how good it is.")
     n_looks, latest = known[-1]
     gain, n_more = _gain_of_more(known)
-    so_far = f"On new pairs it is right {latest.auroc:.1%} of the time"
-    between = f"(between {latest.low:.1%} and {latest.high:.1%})"
+    between = f"(an AUROC between {latest.low:.3f} and {latest.high:.3f})"
     if gain < WORTHWHILE and latest.high - latest.low <= 0.1:
-        return Advice(
-            True, None, f"You can stop: {so_far.lower()} {between}, and more will hardly help."
-        )
+        return Advice(True, None, f"You can stop: more answers will hardly help {between}.")
     if gain < WORTHWHILE:
         return Advice(
             False,
@@ -64,7 +61,7 @@ def advice(history: Sequence[tuple[int, Quality | None]]) -> Advice:
             f"It seems good enough, but that is not certain yet {between}: about {n_looks} more "
             "answers will tell.",
         )
-    return Advice(False, n_more, f"Go on: about {n_more} more answers will help. {so_far} now.")
+    return Advice(False, n_more, f"Go on: about {n_more} more answers will help.")
 
 
 def _gain_of_more(known: Sequence[tuple[int, Quality]]) -> tuple[float, int]:

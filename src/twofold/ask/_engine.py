@@ -22,8 +22,8 @@ from twofold.evaluation import Metric, SimilarityCalibration
 from twofold.regression import equal_rows
 from twofold.relations import PairRelation
 
-N_QUESTIONS = 60
-"""Made ahead: more than a person answers while the next ones are made."""
+N_QUESTIONS = 120
+"""Made ahead: more than a person answers while the next ones are made, on a busy machine too."""
 
 N_FOLDS = 3
 """That the calibration is made by: it only orders questions and says what to guess."""
