@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from itertools import pairwise
 
 import numpy as np
 
@@ -40,15 +41,13 @@ def _evening(name: str, subject: Subject, bar: float) -> list[Figure]:
         began = time.perf_counter()
         snapshot = engine.learn(person.answers)
         seconds.append(time.perf_counter() - began)
-    twice = [a + b for a, b in zip(seconds, seconds[1:], strict=False)]
+    twice = [a + b for a, b in pairwise(seconds)]
     quality = "none" if snapshot.quality is None else f"{snapshot.quality.auroc:.3f}"
     note = (
         f"{len(seconds)} of them, median {np.median(seconds):.2f}; the first snapshot {first:.1f}"
     )
+    late = f"an answer just too late; median {np.median(twice):.2f}; estimated AUROC {quality}"
     return [
         Figure(f"{name}: slowest learning", max(seconds), bar, at_least=False, note=note),
-        Figure(
-            f"{name}: slowest two in a row", max(twice), bar, at_least=False,
-            note=f"an answer just too late; median {np.median(twice):.2f}; estimated AUROC {quality}",
-        ),
-    ]  # fmt: skip
+        Figure(f"{name}: slowest two in a row", max(twice), bar, at_least=False, note=late),
+    ]
