@@ -39,9 +39,11 @@ fuzz: $(READY)
 fuzz-nightly: $(READY)
 	$(BIN)/python tests/hostile/fuzz.py --seconds $(FUZZ_SECONDS) --seed $$(date +%s)
 
-# Kills at every call that writes, full and read-only disks: ten minutes; disks need root.
+# Kills at every call that writes, full and read-only disks, and kills of `twofold ask`: twenty
+# minutes; disks need root.
 faults: $(READY)
 	$(BIN)/python tests/hostile/faults.py
+	$(BIN)/python tests/ask/kills.py
 
 clean:
 	rm -rf .venv docs/_build docs/gallery docs/reference/generated
