@@ -26,27 +26,11 @@ def ask(
         ),
     ] = None,
     id_column: options.IdColumn = None,
-    text: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column that is text; may be given again."),
-    ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Only these columns; may be given again."),
-    ] = None,
-    image: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column with file names of images.")
-    ] = None,
-    image_size: Annotated[
-        int | None, typer.Option(min=8, max=512, help="Pixels of a side that are learnt from.")
-    ] = None,
-    text_model: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="A local model2vec or sentence-transformers model for the text columns.",
-        ),
-    ] = None,
+    text: options.Text = None,
+    columns: options.OnlyColumns = None,
+    image: options.Image = None,
+    image_size: options.ImageSize = None,
+    text_model: options.TextModel = None,
     project: Annotated[
         Path | None,
         typer.Option(

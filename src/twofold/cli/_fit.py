@@ -62,27 +62,11 @@ def fit(
         ),
     ] = None,
     id_column: options.IdColumn = None,
-    text: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column that is text; may be given again."),
-    ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Only these columns; may be given again."),
-    ] = None,
-    image: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column with file names of images.")
-    ] = None,
-    image_size: Annotated[
-        int | None, typer.Option(min=8, max=512, help="Pixels of a side that images get.")
-    ] = None,
-    text_model: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="A local model2vec or sentence-transformers model for the text columns.",
-        ),
-    ] = None,
+    text: options.Text = None,
+    columns: options.OnlyColumns = None,
+    image: options.Image = None,
+    image_size: options.ImageSize = None,
+    text_model: options.TextModel = None,
     components: Annotated[
         int | None, typer.Option(min=1, help="Numbers of a point; by default chosen.")
     ] = None,

@@ -38,3 +38,27 @@ Threshold = Annotated[
     float | None,
     typer.Option(help="From when on a pair is alike; by default what fit chose."),
 ]
+Text = Annotated[
+    list[str] | None,
+    typer.Option("--text", metavar="COLUMN", help="A column that is text; may be given again."),
+]
+OnlyColumns = Annotated[
+    list[str] | None,
+    typer.Option("--columns", metavar="COLUMN", help="Only these columns; may be given again."),
+]
+Image = Annotated[
+    str | None,
+    typer.Option("--image", metavar="COLUMN", help="The column with file names of images."),
+]
+ImageSize = Annotated[
+    int | None,
+    typer.Option("--image-size", min=8, max=512, help="Pixels of a side that images get."),
+]
+TextModel = Annotated[
+    Path | None,
+    typer.Option(
+        "--text-model",
+        metavar="FOLDER",
+        help="A local model2vec or sentence-transformers model for the text columns.",
+    ),
+]
