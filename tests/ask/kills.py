@@ -42,7 +42,7 @@ def main(n_kills: int = 100, seed: int = 0) -> int:
             store.close()
             if not confirmed <= kept:
                 raise SystemExit(f"after {done} kills {len(confirmed - kept)} answer(s) are lost")
-        say(f"{done} kills, {n_servers} of servers: {len(confirmed):,} confirmed answers are there")
+            say(f"{done} kills, {n_servers} of servers: {len(confirmed):,} confirmed answers there")
     return 0
 
 
