@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from twofold.ask import Answer, Engine
+from twofold.ask._engine import N_QUESTIONS
 from twofold.ask._making import TEST_SHARE
 from twofold.evaluation import pair_similarity
 
@@ -74,7 +75,7 @@ def test_before_the_first_answer_the_features_are_looked_up_in_and_there_is_plen
     assert (snapshot.metric, snapshot.n_answers) == ("euclidean", 0)
     assert snapshot.learner is None
     assert snapshot.quality is None
-    assert len(snapshot.questions) == 60
+    assert len(snapshot.questions) == N_QUESTIONS
     near = snapshot.probability(np.array([0]), np.array([4]))
     assert 0 <= near[0] <= 1
 
