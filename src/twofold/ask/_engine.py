@@ -13,7 +13,7 @@ from twofold.ask._given import GivenPoints
 from twofold.ask._making import Scene, make_questions
 from twofold.ask._presumed import Presumed
 from twofold.ask._questions import Answer
-from twofold.ask._snapshot import Inspection, Snapshot
+from twofold.ask._snapshot import Review, Snapshot
 from twofold.ask._tally import Pair, Tally, in_order, tally
 from twofold.ask._testing import Tests
 from twofold.asking import Askable, calibrate_similarity, first_guess
@@ -98,7 +98,7 @@ class Engine:
             calibration,
         )
 
-    def inspect(self, answers: Sequence[Answer]) -> Inspection:
+    def inspect(self, answers: Sequence[Answer]) -> Review:
         """Return what is only looked at now and then: how good the features are, and suspects.
 
         Takes about as long as `learn`, which has to have been called with the same answers.
@@ -107,12 +107,12 @@ class Engine:
         features = self._given.points(self._unit)
         quality = self._tests.quality(tally(answers), features, "euclidean", rng)
         if self._learner is None:
-            return Inspection(quality, {})
+            return Review(quality, {})
         with unsaid(RelationWarning):
             pairs = self._learner.suspicious_pairs(random_state=rng)
         columns = (pairs.left.tolist(), pairs.right.tolist(), pairs.suspicion.tolist())
         suspicion = {in_order(a, b): value for a, b, value in zip(*columns, strict=True)}
-        return Inspection(quality, suspicion)
+        return Review(quality, suspicion)
 
     def _learn_from(self, counted: Tally) -> None:
         """Fit, or update, the learner to what the answers state, if that is of both kinds."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from twofold.ask._published import Published
 from twofold.ask._questions import Answer
-from twofold.ask._snapshot import Inspection
+from twofold.ask._snapshot import Review
 from twofold.ask._worker import DrawMap, Drawn, Failed, Inspect, Inspected, Learn, Learnt
 
 
@@ -30,7 +30,7 @@ class LatestModel:
     ----------
     published : Published or None
         The snapshot; None until there is one.
-    inspection : Inspection
+    review : Review
         The latest, which may be of an earlier snapshot.
     map_version, map_places
         How many maps there were, and the latest: float32, little-endian, two an item.
@@ -50,7 +50,7 @@ class LatestModel:
         self._answers = answers
         self._n_left = n_left
         self.published: Published | None = None
-        self.inspection = Inspection(None, {})
+        self.review = Review(None, {})
         self._inspected_version = 0
         self.map_version = 0
         self.map_places = b""
@@ -87,7 +87,7 @@ class LatestModel:
             self.map_version += 1
             message.places.unlink(missing_ok=True)
         elif isinstance(message, Inspected):
-            self.inspection = message.inspection
+            self.review = message.review
         else:
             self._take_result(message)
 

@@ -27,12 +27,12 @@ class AskRequest:
     text_model: Path | None = None
     seed: int = 0
 
-    def fit_request(self, out: Path | None = None, **changes: Any) -> FitRequest:
-        """Return the request that `twofold fit` would have had for the same data."""
+    def fit_request(self) -> FitRequest:
+        """Return the request by which `twofold fit` would read the same data."""
         return FitRequest(
             data=self.data,
             right=self.right,
-            out=self.data if out is None else out,
+            out=self.data,
             id_column=self.id_column,
             text=self.text,
             columns=self.columns,
@@ -40,7 +40,6 @@ class AskRequest:
             image_size=self.image_size,
             text_model=self.text_model,
             seed=self.seed,
-            **changes,
         )
 
     def to_json(self) -> str:

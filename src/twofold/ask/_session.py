@@ -268,7 +268,7 @@ class Session:
 
     def off(self) -> Reply:
         """Return answers that should be looked at again."""
-        doubts = find_doubts(self._standing, self.model.inspection.suspicion, self.items.n_items)
+        doubts = find_doubts(self._standing, self.model.review.suspicion, self.items.n_items)
         items = {item for one in doubts for item in one.chain}
         return {
             "type": "off",
@@ -278,7 +278,7 @@ class Session:
 
     def quality(self) -> Reply:
         """Return how good the metric is on pairs that were held out, and whether to go on."""
-        published, features = self.model.published, self.model.inspection.features
+        published, features = self.model.published, self.model.review.features
         now = None if published is None else published.learnt.quality
         n_asked, n_agreed = self._standing.agreement()
         return {

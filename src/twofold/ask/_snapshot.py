@@ -65,7 +65,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Inspection:
+class Review:
     """What is only looked at now and then.
 
     Attributes

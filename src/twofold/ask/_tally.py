@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from twofold.ask._questions import Answer
@@ -62,11 +62,6 @@ def tally(answers: Sequence[Answer]) -> Tally:
 def in_order(left: int, right: int) -> Pair:
     """Return a pair with the smaller item first."""
     return (left, right) if left < right else (right, left)
-
-
-def pairs_of(pairs: Iterable[tuple[int, int]]) -> set[Pair]:
-    """Return pairs with the smaller item first, each once."""
-    return {in_order(*pair) for pair in pairs}
 
 
 def _majority(votes: dict[Pair, list[bool]]) -> dict[Pair, bool]:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold.ask._questions import Answer, Question
-from twofold.ask._snapshot import Inspection, Snapshot
+from twofold.ask._snapshot import Review, Snapshot
 from twofold.evaluation import Metric
 
 NICENESS = 10
@@ -102,7 +102,7 @@ class Learnt:
 class Inspected:
     """What `Inspect` came to."""
 
-    inspection: Inspection
+    review: Review
 
 
 @dataclass(frozen=True, slots=True)
