@@ -87,7 +87,7 @@ def decoded_parameters(
         if isinstance(value, dict):
             ((kind, parameters),) = value.items()
             refuse_unknown_parameters(nested[kind], parameters, file)
-            decoded[name] = nested[kind](**parameters)
+            decoded[name] = nested[kind](**decoded_parameters(parameters, nested, file))
     return decoded
 
 

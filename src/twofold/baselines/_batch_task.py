@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from twofold.baselines._item_batches import ItemBatches
 from twofold.baselines._labelled_items import LabelledItems
-from twofold.regression import Features
+from twofold.regression import Augment, Features
 
 
 class BatchLoss(Protocol):
@@ -44,8 +44,8 @@ class BatchTask(ItemBatches):
         Of a batch.
     device : str
         That trains; labels lie there.
-    flips : bool
-        Whether training images are mirrored at random.
+    augment : Augment, optional
+        How training images are changed.
     """
 
     def __init__(
@@ -54,9 +54,9 @@ class BatchTask(ItemBatches):
         labelled: LabelledItems,
         loss: BatchLoss,
         device: str,
-        flips: bool = False,
+        augment: Augment | None = None,
     ) -> None:
-        super().__init__(features, len(labelled.items), flips)
+        super().__init__(features, len(labelled.items), augment)
         self.is_recordable = loss.is_recordable
         self.batch_loss = loss
         self._items = torch.from_numpy(labelled.items).to(self.index_device)

@@ -15,7 +15,7 @@ from twofold._core.checks import check_choice
 from twofold.baselines._label_trained import LabelTrainedLearner
 from twofold.baselines._labelled_items import LabelledItems
 from twofold.baselines._task_inputs import TaskInputs
-from twofold.regression import OutputScale, RegressionTask, Task, part_examples
+from twofold.regression import Augment, OutputScale, RegressionTask, Task, part_examples
 from twofold.relations import LabelRelation
 from twofold.targets import simplex_vertices, standardise_targets
 
@@ -70,11 +70,13 @@ class FixedTargetLearner(LabelTrainedLearner):
         items = np.flatnonzero(self._labels(inputs.relation).known)
         targets = standardise_targets(self.targets_[items])[0]
 
-        def task(part: NDArray[np.int64], flips: bool) -> Task:
-            return RegressionTask(inputs.features, items[part], targets[part], config.device, flips)
+        def task(part: NDArray[np.int64], augment: Augment | None) -> Task:
+            return RegressionTask(
+                inputs.features, items[part], targets[part], config.device, augment
+            )
 
         train, held_out = part_examples(len(items), inputs.validation_fraction, inputs.rng)
-        return task(train, config.flips), task(held_out, False) if held_out.size else None
+        return task(train, config.augment), task(held_out, None) if held_out.size else None
 
 
 def _class_targets(

@@ -58,7 +58,7 @@ class BatchTrainedLearner(LabelTrainedLearner):
         check_count("batch_size", config.batch_size, minimum=self._smallest_batch)
         train, held_out = LabelledItems.of(relation).part(inputs.validation_fraction, inputs.rng)
         loss, validation_loss = self._losses(relation, config, inputs.rng)
-        task = BatchTask(inputs.features, train, loss, config.device, config.flips)
+        task = BatchTask(inputs.features, train, loss, config.device, config.augment)
         if not held_out.items.size:
             return task, None
         return task, BatchTask(inputs.features, held_out, validation_loss, config.device)

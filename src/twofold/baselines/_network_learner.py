@@ -41,7 +41,7 @@ from twofold.regression import (
     open_features,
     out_of_memory_sentence,
     prepare_network,
-    refuse_flipped_vectors,
+    refuse_augmented,
     resolve_network,
     survives_fork,
     train_network,
@@ -97,7 +97,7 @@ class NetworkLearner(EmbeddingLearner):
         rng = as_generator(self.random_state)
         with out_of_memory_sentence(config.batch_size):
             shape = item_shape(X)
-            refuse_flipped_vectors(config.flips, shape)
+            refuse_augmented(config.augment, shape)
             features = open_features(X, config.device)
             prepared = prepare_network(
                 config.architecture,
@@ -145,6 +145,8 @@ class NetworkLearner(EmbeddingLearner):
             MILD if is_classes(relation) else STRONG,
             resolve_device(self.device),
             learning_rate=self._learning_rate,
+            item_shape=getattr(self, "input_shape_", ()),
+            n_items=relation.n_items,
         )
 
     def _callback(self, shape: tuple[int, ...], config: TrainingConfig) -> Callback:

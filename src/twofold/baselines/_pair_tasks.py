@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from twofold.baselines._item_batches import ItemBatches
-from twofold.regression import Features
+from twofold.regression import Augment, Features
 from twofold.relations import PairRelation, TripletRelation
 
 
@@ -56,9 +56,9 @@ class PairTask(ItemBatches):
         relation: PairRelation,
         loss: PairLoss,
         device: str,
-        flips: bool = False,
+        augment: Augment | None = None,
     ) -> None:
-        super().__init__(features, relation.n_pairs, flips)
+        super().__init__(features, relation.n_pairs, augment)
         self._loss = loss
         self._left = _on(relation.left, self.index_device)
         self._right = _on(relation.right, self.index_device)
@@ -83,9 +83,13 @@ class TripletTask(ItemBatches):
     is_recordable = True
 
     def __init__(
-        self, features: Features, relation: TripletRelation, margin: float, flips: bool = False
+        self,
+        features: Features,
+        relation: TripletRelation,
+        margin: float,
+        augment: Augment | None = None,
     ) -> None:
-        super().__init__(features, relation.n_triplets, flips)
+        super().__init__(features, relation.n_triplets, augment)
         self.margin = margin
         roles = (relation.anchor, relation.positive, relation.negative)
         self._items = torch.stack([_on(role, self.index_device) for role in roles])

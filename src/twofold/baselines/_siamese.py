@@ -75,9 +75,9 @@ class SiameseLearner(PairTrainedLearner):
         loss = Contrastive(margin) if self.loss == "contrastive" else Cosine()
         features, config = inputs.features, inputs.config
         if not inputs.validation_fraction:
-            return PairTask(features, pairs, loss, config.device, config.flips), None
+            return PairTask(features, pairs, loss, config.device, config.augment), None
         train, held_out = pairs.split(inputs.validation_fraction, random_state=inputs.rng)
         return (
-            PairTask(features, train, loss, config.device, config.flips),
+            PairTask(features, train, loss, config.device, config.augment),
             PairTask(features, held_out, loss, config.device),
         )

@@ -33,14 +33,14 @@ device, random_state, verbose
 
     def _tasks(self, inputs: TaskInputs) -> tuple[Task, Task | None]:
         margin = check_number("margin", self.margin, 0, strict=True)
-        features, flips = inputs.features, inputs.config.flips
+        features, augment = inputs.features, inputs.config.augment
         triplets = inputs.relation
         if not isinstance(triplets, TripletRelation):
             triplets = triplets_from_pairs(self._stated_pairs(triplets, inputs.rng), inputs.rng)
         if not inputs.validation_fraction:
-            return TripletTask(features, triplets, margin, flips), None
+            return TripletTask(features, triplets, margin, augment), None
         train, held_out = part_triplets(triplets, inputs.validation_fraction, inputs.rng)
         return (
-            TripletTask(features, train, margin, flips),
+            TripletTask(features, train, margin, augment),
             TripletTask(features, held_out, margin),
         )

@@ -264,6 +264,7 @@ class MetricLearner(StatementLearner):
             feedback=rounds,
             validation_fraction=self.validation_fraction,
             device=self.device,
+            item_shape=getattr(self, "input_shape_", ()),
         )
 
     def _fitting(self, checkpoint: Path | None = None) -> Fitting:

@@ -26,11 +26,15 @@ from twofold._core.versions import package_versions
 from twofold.estimators._training_data import TrainingData
 from twofold.evaluation import Metric
 from twofold.metric import MetricStep
-from twofold.regression import Embedder, Network, load_embedder, save_embedder
+from twofold.regression import Augment, Embedder, Network, load_embedder, save_embedder
 from twofold.targets import Targets
 
 PACKAGES = ("twofold", "numpy", "scikit-learn", "torch")
-NESTED: dict[str, type[BaseEstimator]] = {"Network": Network, "Targets": Targets}
+NESTED: dict[str, type[BaseEstimator]] = {
+    "Augment": Augment,
+    "Network": Network,
+    "Targets": Targets,
+}
 """Parameters that have parameters of their own."""
 
 

@@ -74,8 +74,9 @@ def resolve_plan(
     validation_fraction: float | Literal["auto"],
     device: str,
     metric: Goal,
+    item_shape: tuple[int, ...] = (),
 ) -> Plan:
-    """Return the plan for a relation; see `MetricLearner` for the parameters."""
+    """Return the plan for a relation over items; see `MetricLearner` for the parameters."""
     uses_feedback = _uses_feedback(feedback, targets, relation)
     loss = targets.loss
     if loss == "auto":
@@ -93,7 +94,7 @@ def resolve_plan(
         targets=clone(targets).set_params(loss=loss, grade=resolve_grade(targets)),
         uses_feedback=uses_feedback,
         n_rounds=None if feedback == "auto" else int(feedback),
-        embedder=_embedder(embedder, relation, uses_feedback, place),
+        embedder=_embedder(embedder, relation, uses_feedback, place, item_shape),
         regression=_regression(embedder, relation, targets, uses_feedback),
         validation_fraction=share,
         device=place,
@@ -178,14 +179,25 @@ def _n_components(
 
 
 def _embedder(
-    embedder: Any, relation: Relation, uses_feedback: bool, device: str
+    embedder: Any,
+    relation: Relation,
+    uses_feedback: bool,
+    device: str,
+    item_shape: tuple[int, ...],
 ) -> TrainingConfig | Any | None:
     if not is_network(embedder):
         return embedder
     if uses_feedback and isinstance(embedder, str) and embedder == "auto":
         return None
     mild = uses_feedback or is_classes(relation)
-    return resolve_network(as_network(embedder), MILD if mild else STRONG, device)
+    regularisation = MILD if mild else STRONG
+    return resolve_network(
+        as_network(embedder),
+        regularisation,
+        device,
+        item_shape=item_shape,
+        n_items=relation.n_items,
+    )
 
 
 def _regression(

@@ -3,6 +3,7 @@
 Features and targets come in, an embedder goes out; pairs are unknown here.
 """
 
+from twofold.regression._augment import Augment, refuse_augmented
 from twofold.regression._embedder_files import (
     Embedder,
     check_embedding,
@@ -32,9 +33,9 @@ from twofold.regression._fit import (
     fit_embedder,
     part_examples,
     refresh_embedder,
-    refuse_flipped_vectors,
 )
 from twofold.regression._input_checks import check_features, preprocessed, sound_features
+from twofold.regression._inputs import Inputs
 from twofold.regression._layers import layer_batches, layer_names, read_layers
 from twofold.regression._linear_map import LinearMap, describe_embedder, linear_map
 from twofold.regression._network import (
@@ -54,7 +55,6 @@ from twofold.regression._network_embedder import (
     NetworkEmbedder,
     OutputScale,
     check_points,
-    flip_some,
     predict_points,
 )
 from twofold.regression._networks import NETWORKS, NetworkName, build_network, fill_form, mlp
@@ -86,12 +86,14 @@ __all__ = [
     "RIDGE",
     "SMOOTHING",
     "STRONG",
+    "Augment",
     "Callback",
     "Embedder",
     "Epoch",
     "Features",
     "FeaturesAsGiven",
     "FittedEmbedder",
+    "Inputs",
     "LinearMap",
     "Network",
     "NetworkEmbedder",
@@ -125,7 +127,6 @@ __all__ = [
     "fit_embedder",
     "fit_projection",
     "fit_regressor",
-    "flip_some",
     "is_memory_mapped",
     "is_network",
     "item_shape",
@@ -147,7 +148,7 @@ __all__ = [
     "read_layers",
     "rebuild_network",
     "refresh_embedder",
-    "refuse_flipped_vectors",
+    "refuse_augmented",
     "refuse_not_finite",
     "refuse_other_rows",
     "refuse_unknown_embedder",

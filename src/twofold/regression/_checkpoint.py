@@ -1,7 +1,7 @@
 """A training on disk, so that one that was interrupted goes on where it was.
 
-One safetensors file holds weights, Adam's moments and the generators' states; reading it runs
-nothing. It names the training it belongs to, and no other takes it up.
+One safetensors file holds weights, the optimisers' moments and the generators' states; reading it
+runs nothing. It names the training it belongs to, and no other takes it up.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from twofold._core.files import check_place, new_file
 from twofold._core.reasons import reason_of
 from twofold._core.text_files import parse_json
+from twofold.regression._averaging import WeightAverage
 from twofold.regression._draws import Draws
 from twofold.regression._tensor_files import write_tensors
 
@@ -63,28 +64,33 @@ class Trainer:
     ----------
     network : nn.Module
         On its device.
-    optimiser : Optimizer
-        With one group of parameters, whose rate is a tensor.
+    optimisers : tuple of Optimizer
+        Each with one group of parameters, whose rate is a tensor; as it is now the highest.
     rng : Generator
         Of the order of examples.
     draws : Draws
         What else is random.
+    average : WeightAverage
+        Of the last steps.
     n_steps : int
         Steps taken.
     """
 
     network: nn.Module
-    optimiser: torch.optim.Optimizer
+    optimisers: tuple[torch.optim.Optimizer, ...]
     rng: np.random.Generator
     draws: Draws
+    average: WeightAverage
     n_steps: int = 0
+    _highest: list[Tensor] = field(init=False)
 
-    @property
-    def rate(self) -> Tensor:
-        """The optimiser's learning rate, to be written to."""
-        rate = self.optimiser.param_groups[0]["lr"]
-        assert isinstance(rate, Tensor)
-        return rate
+    def __post_init__(self) -> None:
+        self._highest = [optimiser.param_groups[0]["lr"].clone() for optimiser in self.optimisers]
+
+    def set_rates(self, share: Tensor) -> None:
+        """Set all learning rates to a share of the highest."""
+        for optimiser, highest in zip(self.optimisers, self._highest, strict=True):
+            torch.mul(highest, share, out=optimiser.param_groups[0]["lr"])
 
 
 class Checkpoint:
@@ -143,6 +149,7 @@ class Checkpoint:
             "identity": self._identity,
             "first_loss": self._first_loss,
             "n_steps": trainer.n_steps,
+            "n_averaged": trainer.average.n_seen,
             "rng": trainer.rng.bit_generator.state,
             "progress": {
                 name: getattr(progress, name)
@@ -156,7 +163,9 @@ def _restore(trainer: Trainer, tensors: dict[str, Tensor], notes: dict[str, Any]
     best = _part(tensors, "best.")
     progress = Progress(**notes["progress"], best_weights=best or None)
     trainer.network.load_state_dict(_part(tensors, "network."))
-    _restore_moments(trainer.optimiser, _part(tensors, "optimiser."))
+    for place, optimiser in enumerate(trainer.optimisers):
+        _restore_moments(optimiser, _part(tensors, f"optimiser.{place}."))
+    trainer.average.restore(_part(tensors, "average."), notes["n_averaged"])
     trainer.n_steps = notes["n_steps"]
     trainer.rng.bit_generator.state = notes["rng"]
     trainer.draws.restore(_part(tensors, "random."))
@@ -165,8 +174,10 @@ def _restore(trainer: Trainer, tensors: dict[str, Tensor], notes: dict[str, Any]
 
 def _tensors(trainer: Trainer, progress: Progress) -> dict[str, Tensor]:
     tensors = {f"network.{name}": value for name, value in trainer.network.state_dict().items()}
-    for number, moments in trainer.optimiser.state_dict()["state"].items():
-        tensors |= {f"optimiser.{number}.{kind}": value for kind, value in moments.items()}
+    for place, optimiser in enumerate(trainer.optimisers):
+        for number, moments in optimiser.state_dict()["state"].items():
+            tensors |= {f"optimiser.{place}.{number}.{kind}": v for kind, v in moments.items()}
+    tensors |= {f"average.{name}": value for name, value in trainer.average.state().items()}
     if progress.best_weights is not None:
         tensors |= {f"best.{name}": value for name, value in progress.best_weights.items()}
     tensors |= {f"random.{name}": state for name, state in trainer.draws.state().items()}

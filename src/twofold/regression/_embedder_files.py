@@ -53,6 +53,7 @@ def save_embedder(embedder: Embedder, folder: Path) -> dict[str, Any]:
         "input_shape": shape,
         "mean": None if scale is None else scale.mean.tolist(),
         "scale": None if scale is None else float(scale.scale),
+        "n_views": getattr(embedder, "n_views", 1),
         "file": file.name,
         "sha256": _digest(file),
     }
@@ -133,7 +134,9 @@ def _load_network(
         network = rebuild_network(kind, name or architecture, shape, dim, state)
     except ValueError as error:
         raise ValueError(f"{file} is damaged: {error}") from error
-    return NetworkEmbedder(network.to(torch.device(device)).eval(), shape, device, name, scale)
+    n_views = description.get("n_views", 1)
+    network = network.to(torch.device(device)).eval()
+    return NetworkEmbedder(network, shape, device, name, scale, n_views)
 
 
 def check_embedding(

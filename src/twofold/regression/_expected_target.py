@@ -17,9 +17,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from twofold._core.warnings import TargetWarning, warn_user
+from twofold.regression._augment import Augment
 from twofold.regression._features import Features
+from twofold.regression._inputs import Inputs
 from twofold.regression._network import Regression
-from twofold.regression._network_embedder import flip_some
 
 PlannedRegression = Regression | Literal["likelihood if shared"]
 """The last is squared error unless items share targets."""
@@ -66,8 +67,8 @@ class LikelihoodTask:
         Number of each one's target.
     device : str
         That trains.
-    flips : bool
-        Whether training images are mirrored at random.
+    augment : Augment, optional
+        How training images are changed.
     """
 
     is_recordable = True
@@ -78,23 +79,24 @@ class LikelihoodTask:
         items: NDArray[np.int64],
         which: NDArray[np.int64],
         device: str,
-        flips: bool = False,
+        augment: Augment | None = None,
     ) -> None:
-        self.features = features
+        self.inputs = Inputs(features, augment)
         self.n_examples = len(items)
         self.index_device = features.index_device
-        self.flips = flips
         self._items = torch.from_numpy(items).to(self.index_device)
         self._which = torch.from_numpy(which).to(device)
+
+    def begin_epoch(self, number: int) -> None:
+        """Be told which epoch begins; see `Task`."""
+        self.inputs.begin_epoch(number)
 
     def loss(
         self, network: nn.Module, examples: Tensor, generator: torch.Generator | None = None
     ) -> Tensor:
         """Return the mean loss on some examples; see `Task`."""
         assert isinstance(network, nn.Sequential)
-        batch = self.features.rows(self._items[examples])
-        if self.flips and generator is not None:
-            batch = flip_some(batch, generator)
+        batch = self.inputs.batch(self._items[examples], generator)
         outputs = network[:-1](batch)
         which = self._which[examples.to(self._which.device, non_blocking=True)]
         # Half precision is for the network; small chances need all of it.

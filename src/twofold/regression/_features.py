@@ -35,6 +35,10 @@ class Features(Protocol):
         """How many there are."""
 
     @property
+    def device(self) -> torch.device:
+        """Where items come to lie: the one that trains."""
+
+    @property
     def index_device(self) -> torch.device:
         """Where item numbers have to lie: beside what they address."""
 
@@ -48,7 +52,7 @@ class HeldFeatures:
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
         self.n_items = len(tensor)
-        self.index_device = tensor.device
+        self.device = self.index_device = tensor.device
 
     def rows(self, items: Tensor) -> Tensor:
         """Return items by number."""

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from twofold.regression._augment import Augment, refuse_augmented
 from twofold.regression._expected_target import (
     ExpectedTarget,
     LikelihoodTask,
@@ -115,7 +116,7 @@ def fit_embedder(
     config = embedder
     with out_of_memory_sentence(config.batch_size):
         shape = item_shape(X)
-        refuse_flipped_vectors(config.flips, shape)
+        refuse_augmented(config.augment, shape)
         features = open_features(X, config.device)
         network = prepare_network(
             config.architecture,
@@ -135,18 +136,20 @@ def fit_embedder(
             make = _likelihood if regression == "likelihood" else _direction
             head, task_of = make(features, items, targets, which, config.device)
             network.append(head)
-        validation = task_of(held_out, False) if held_out.size else None
+        validation = task_of(held_out, None) if held_out.size else None
         prepared = time.perf_counter() - began
         history = train_network(
             network,
-            task_of(train, config.flips),
+            task_of(train, config.augment),
             config,
             rng,
             validate=validation_loss(validation, config.batch_size),
             callback=embedding_callback(callback, shape, config.device, output_scale),
             checkpoint=checkpoint,
         )
-    fitted_network = NetworkEmbedder(network, shape, config.device, config.name, output_scale)
+    fitted_network = NetworkEmbedder(
+        network, shape, config.device, config.name, output_scale, config.views
+    )
     return FittedEmbedder(fitted_network, history, prepared + history.seconds)
 
 
@@ -168,7 +171,7 @@ def refresh_embedder(
                 layer.p = config.dropout
     with out_of_memory_sentence(config.batch_size):
         features = open_features(X, config.device)
-        task = RegressionTask(features, items, targets, config.device, config.flips)
+        task = RegressionTask(features, items, targets, config.device, config.augment)
         embedder.network.to(config.device)
         told = embedding_callback(
             callback, embedder.input_shape, config.device, embedder.output_scale
@@ -195,8 +198,8 @@ def embedding_callback(
     return report
 
 
-TaskOf = Callable[[NDArray[np.int64], bool], Task]
-"""Some examples, and whether their images are mirrored at random, as a task."""
+TaskOf = Callable[[NDArray[np.int64], Augment | None], Task]
+"""Some examples, and how their images are changed, as a task."""
 
 
 def _check_rows(
@@ -227,12 +230,12 @@ def _squared_error(
     device: str,
 ) -> TaskOf:
     if which is None:
-        return lambda part, flips: RegressionTask(
-            features, items[part], targets[part], device, flips
+        return lambda part, augment: RegressionTask(
+            features, items[part], targets[part], device, augment
         )
     table = torch.from_numpy(targets).to(device)
-    return lambda part, flips: RegressionTask(
-        features, items[part], table, device, flips, which[part]
+    return lambda part, augment: RegressionTask(
+        features, items[part], table, device, augment, which[part]
     )
 
 
@@ -245,8 +248,8 @@ def _likelihood(
 ) -> tuple[nn.Module, TaskOf]:
     """Return what the network ends in, and its task."""
     head = ExpectedTarget(torch.from_numpy(targets).to(device))
-    return head, lambda part, flips: LikelihoodTask(
-        features, items[part], which[part], device, flips
+    return head, lambda part, augment: LikelihoodTask(
+        features, items[part], which[part], device, augment
     )
 
 
@@ -260,18 +263,9 @@ def _direction(
     """Return what the network ends in, and its task."""
     table = torch.from_numpy(targets).to(device)
     head = TargetDirection(torch.tensor(direction_length(targets, which), device=device))
-    return head, lambda part, flips: DirectionTask(
-        features, items[part], which[part], table, device, flips
+    return head, lambda part, augment: DirectionTask(
+        features, items[part], which[part], table, device, augment
     )
-
-
-def refuse_flipped_vectors(flips: bool, shape: tuple[int, ...]) -> None:
-    """Only images can be mirrored."""
-    if flips and len(shape) != 3:
-        raise ValueError(
-            "augment='flips' mirrors images of shape (channels, height, width), but items have "
-            f"shape {shape}. Leave augment out."
-        )
 
 
 def part_examples(

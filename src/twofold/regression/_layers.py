@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from twofold.regression._features import as_numbers, item_shape, open_features, spread_evenly
 from twofold.regression._network_embedder import NetworkEmbedder, bounded_batch
 from twofold.regression._regressor import RegressorEmbedder
+from twofold.regression._views import averaged_views
 
 FEATURES, OUTPUT = "features", "output"
 WIDEST = 2**14
@@ -100,7 +101,11 @@ def layer_batches(
     every = torch.arange(features.n_items, device=features.index_device)
     for some in torch.split(every, bounded_batch(embedder.input_shape)):
         with torch.inference_mode():  # not over a yield: it would hold where the rows are used
-            read = _read_network(embedder, features.rows(some), names)
+            read = averaged_views(
+                lambda items: _read_network(embedder, items, names),
+                features.rows(some),
+                embedder.n_views,
+            )
         yield read
 
 

@@ -16,13 +16,20 @@ from twofold._core.checks import check_choice, check_count, check_number, check_
 from twofold._core.files import check_place
 from twofold._core.progress import Reporter
 from twofold._core.random import RandomState
+from twofold.regression._augment import Augment, AugmentName, resolve_augment
+from twofold.regression._fast_networks import FAST_NETWORKS, suits_fast_network
 from twofold.regression._networks import NETWORKS, NetworkName
+from twofold.regression._optimisers import OptimiserName
 from twofold.regression._training import Epoch, TrainingConfig
+from twofold.regression._views import VIEWS
 
 Regression = Literal["squared", "likelihood"]
-Augment = Literal["flips"]
-MAX_EPOCHS = 30
-LEARNING_RATE = 2e-3
+MAX_EPOCHS, FAST_EPOCHS = 30, 10
+BATCH_SIZE, FAST_BATCH_SIZE = 64, 1024
+LEARNING_RATE, SGD_RATE, MUON_RATE = 2e-3, 0.05, 0.24
+FEWEST_STEPS = 24
+"""An epoch of a fast network has at least so many steps."""
+FAST_AUGMENT = Augment(shift=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +53,39 @@ class Network(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     architecture : "auto", the name of a network, or torch.nn.Module
-        "mlp" (two hidden layers, for vectors), "conv" (for small images), or one of the paper's:
-        "mnist", "cifar10", "pubfig83", "nuswide". "auto" is "mlp". These see standardised
-        features. A module of your own is copied, keeps its weights, must have `n_components`
-        outputs, and sees features as they are, except that bytes (uint8) are divided by 255.
+        "mlp" (two hidden layers, for vectors); for images "conv" (small, for a CPU), "fast-conv"
+        and "deep-conv" (for a GPU and images of 16 to 96 pixels); or one of the paper's: "mnist",
+        "cifar10", "pubfig83", "nuswide". "auto" is "fast-conv" for such images on a GPU, and "mlp"
+        elsewhere. These see standardised features. A module of your own is copied, keeps its
+        weights, must have `n_components` outputs, and sees features as they are, except that bytes
+        (uint8) are divided by 255.
     max_epochs : int or "auto"
-        Passes over the items; "auto" is 30.
-    batch_size : int
-        Items a step.
+        Passes over the items; "auto" is 30, and 10 of "fast-conv".
+    batch_size : int or "auto"
+        Items a step; "auto" is 64, and for "fast-conv" and "deep-conv" 1024, or fewer of few items.
     learning_rate : float or "auto"
-        Adam's, at its height: it rises over the first tenth of all steps and falls along half a
-        cosine. "auto" is 0.002, and 0.001 for networks that are trained on pairs.
+        The optimiser's, at its height. Of "adamw" and "sgd" it rises over the first tenth of all
+        steps and falls along half a cosine, of "muon" it falls along a straight line. "auto" is
+        0.002 and 0.001 for networks that are trained on pairs; 0.05 for "sgd"; 0.24 for "muon".
     weight_decay, dropout : float or "auto"
         Decoupled from the gradient; and of the network "mlp". "auto" is 0.03 and 0.2 for classes
         and for targets that follow the features (feedback), 1 and 0.5 for several labels and
         single statements; no weight decay for networks other than "mlp".
-    augment : {"flips"} or None
-        "flips" mirrors training images left to right at random.
+    augment : "auto", {"flips", "photographs", "characters"}, Augment or None
+        How training images are changed each time they are seen: "flips" mirrors each of them every
+        second time; "photographs" mirrors and moves them by up to two pixels; "characters" moves
+        them as far and turns them by up to ten degrees. "auto" moves images by up to two pixels
+        for "fast-conv" and "deep-conv", and changes nothing elsewhere.
+    optimiser : {"auto", "adamw", "sgd", "muon"}
+        What moves the weights: Adam with decoupled weight decay, descent with Nesterov's momentum,
+        or Muon for filters and inner matrices with Adam for the rest. "auto" is "muon" for
+        "fast-conv" and "deep-conv", and "adamw" elsewhere.
+    averaged : float
+        Share of the steps, the last ones, over which weights are averaged at the end; 0 keeps the
+        last.
+    views : {1, 2, 3, 6}
+        How an image is seen when it is embedded: as it is; mirrored too (2); moved by a pixel too
+        (3); both (6). Outputs are averaged, at as many times the cost.
     loss : {"auto", "squared", "likelihood"}
         How targets are learnt: by squared error; or, where many items share a target, as those of
         one class do, by the likelihood of each target, the embedding being the expected one; of
@@ -86,11 +109,14 @@ class Network(BaseEstimator):  # type: ignore[misc]
     architecture: Literal["auto"] | NetworkName | nn.Module = "auto"
     _: KW_ONLY
     max_epochs: int | Literal["auto"] = "auto"
-    batch_size: int = 64
+    batch_size: int | Literal["auto"] = "auto"
     learning_rate: float | Literal["auto"] = "auto"
     weight_decay: float | Literal["auto"] = "auto"
     dropout: float | Literal["auto"] = "auto"
-    augment: Augment | None = None
+    augment: Literal["auto"] | AugmentName | Augment | None = "auto"
+    optimiser: Literal["auto"] | OptimiserName = "auto"
+    averaged: float = 0.0
+    views: int = 1
     loss: Literal["auto"] | Regression = "auto"
     layers: Literal["auto"] | Sequence[str] = "auto"
     callback: Callable[[Epoch], Any] | None = None
@@ -104,6 +130,8 @@ def resolve_network(
     *,
     learning_rate: float = LEARNING_RATE,
     epoch_size: int | None = None,
+    item_shape: tuple[int, ...] = (),
+    n_items: int | None = None,
 ) -> TrainingConfig:
     """Return a network's parameters, checked, with a value for every "auto".
 
@@ -116,29 +144,63 @@ def resolve_network(
     device : str
         Where it is trained.
     learning_rate : float
-        What "auto" is.
+        What "auto" is of Adam.
     epoch_size : int, optional
         Examples an epoch; all by default.
+    item_shape : tuple of int
+        Of the features, which says what "auto" is.
+    n_items : int, optional
+        To learn from, which say it too.
     """
     refuse_unknown_embedder(network)
-    architecture = "mlp" if _is_auto(network.architecture) else network.architecture
+    architecture = network.architecture
+    if _is_auto(architecture):
+        is_fast = device != "cpu" and suits_fast_network(item_shape)
+        architecture = "fast-conv" if is_fast else "mlp"
+    is_fast = isinstance(architecture, str) and architecture in FAST_NETWORKS
     check_choice("loss", network.loss, ("auto", *get_args(Regression)))
-    if network.augment is not None:
-        check_choice("augment", network.augment, get_args(Augment))
+    check_choice("optimiser", network.optimiser, ("auto", *get_args(OptimiserName)))
+    _check_views(network.views)
+    optimiser = _or_auto(network.optimiser, "muon" if is_fast else "adamw")
+    rate = {"adamw": learning_rate, "sgd": SGD_RATE, "muon": MUON_RATE}[optimiser]
     weight_decay = regularisation.weight_decay if architecture == "mlp" else 0.0
     return TrainingConfig(
         architecture=architecture,
-        max_epochs=check_count("max_epochs", _or_auto(network.max_epochs, MAX_EPOCHS)),
-        batch_size=check_count("batch_size", network.batch_size),
+        max_epochs=check_count(
+            "max_epochs", _or_auto(network.max_epochs, FAST_EPOCHS if is_fast else MAX_EPOCHS)
+        ),
+        batch_size=check_count(
+            "batch_size",
+            _or_auto(network.batch_size, _fast_batch_size(n_items) if is_fast else BATCH_SIZE),
+        ),
         learning_rate=check_number(
-            "learning_rate", _or_auto(network.learning_rate, learning_rate), 0, strict=True
+            "learning_rate", _or_auto(network.learning_rate, rate), 0, strict=True
         ),
         weight_decay=check_number("weight_decay", _or_auto(network.weight_decay, weight_decay), 0),
         dropout=check_share("dropout", _or_auto(network.dropout, regularisation.dropout)),
-        flips=network.augment == "flips",
+        optimiser=optimiser,
+        schedule="linear" if optimiser == "muon" else "warm cosine",
+        augment=resolve_augment(_or_auto(network.augment, FAST_AUGMENT if is_fast else None)),
+        averaged=check_share("averaged", network.averaged),
+        views=network.views,
         epoch_size=None if epoch_size is None else check_count("epoch_size", epoch_size),
         device=device,
     )
+
+
+def _check_views(views: object) -> None:
+    if isinstance(views, bool) or views not in VIEWS:
+        allowed = ", ".join(map(str, VIEWS))
+        raise ValueError(f"views must be one of {allowed}, got {views!r}.")
+
+
+def _fast_batch_size(n_items: int | None) -> int:
+    """Return the largest power of two, up to a bound, that gives an epoch enough steps."""
+    if n_items is None:
+        return FAST_BATCH_SIZE
+    most = max(1, n_items // FEWEST_STEPS)
+    power: int = 2 ** (most.bit_length() - 1)
+    return max(BATCH_SIZE, min(FAST_BATCH_SIZE, power))
 
 
 def is_network(embedder: Any) -> bool:

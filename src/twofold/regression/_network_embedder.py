@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from twofold.regression._features import Features, open_features
+from twofold.regression._views import averaged_views
 
 PREDICTION_BYTES = 2**24
 """Features read at a time when predicting."""
@@ -53,6 +54,8 @@ class NetworkEmbedder:
         Of the network; None for a user's own, and for a map.
     output_scale : OutputScale or None
         From outputs to points; None if they are the same.
+    n_views : int
+        Of each item, whose outputs are averaged; see `VIEWS`.
     """
 
     network: nn.Module
@@ -60,10 +63,12 @@ class NetworkEmbedder:
     device: str
     name: str | None = None
     output_scale: OutputScale | None = None
+    n_views: int = 1
 
     def predict(self, X: Any) -> NDArray[np.float32]:
         """Return the points of `X`, float32 of shape (n_items, dim)."""
-        outputs = predict_points(self.network, open_features(X, self.device), self.input_shape)
+        features = open_features(X, self.device)
+        outputs = predict_points(self.network, features, self.input_shape, n_views=self.n_views)
         return outputs if self.output_scale is None else self.output_scale.apply(outputs)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -101,19 +106,20 @@ def predict_points(
     features: Features,
     input_shape: tuple[int, ...],
     items: NDArray[np.int64] | None = None,
+    n_views: int = 1,
 ) -> NDArray[np.float32]:
     """Return a network's outputs for some items, all by default, read in parts of bounded size."""
     size = bounded_batch(input_shape)
     numbers = torch.arange(features.n_items) if items is None else torch.from_numpy(items)
     every = numbers.to(features.index_device)
     network.eval()
+
+    def read(images: Tensor) -> dict[str, Tensor]:
+        return {"output": network(images).float()}
+
     with torch.inference_mode():
-        parts = [network(features.rows(items)).float().cpu() for items in torch.split(every, size)]
+        parts = [
+            averaged_views(read, features.rows(items), n_views)["output"].cpu()
+            for items in torch.split(every, size)
+        ]
     return torch.cat(parts).numpy()
-
-
-def flip_some(images: Tensor, generator: torch.Generator) -> Tensor:
-    """Mirror each image left to right with chance one half."""
-    drawn = torch.rand(len(images), 1, 1, 1, device=images.device, generator=generator)
-    mirrored = drawn < 0.5
-    return torch.where(mirrored, images.flip(-1), images)

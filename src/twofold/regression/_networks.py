@@ -12,9 +12,14 @@ from torch import nn
 
 from twofold._core.checks import check_choice
 from twofold.regression._draws import Dropout
+from twofold.regression._fast_networks import FAST_NETWORKS, fast_form, start_identity
 
-NetworkName = Literal["mlp", "conv", "mnist", "cifar10", "pubfig83", "nuswide"]
+NetworkName = Literal[
+    "mlp", "conv", "fast-conv", "deep-conv", "mnist", "cifar10", "pubfig83", "nuswide"
+]
 NETWORKS: tuple[NetworkName, ...] = get_args(NetworkName)
+META = "meta"
+"""A device without memory, where layers have a form and draw no weights."""
 HIDDEN = (512, 512)
 DROPOUT = 0.5
 CONV_CHANNELS, CONV_HIDDEN = 64, 256
@@ -22,8 +27,6 @@ CONV_SIDE = 6
 """Images are halved while their shorter side has at least as many pixels."""
 CONV_STRIDE_SIDE = 48
 """From this side on the first convolution skips every other pixel: most time is spent there."""
-META = "meta"
-"""A device without memory, where layers have a form and draw no weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +77,11 @@ def build_network(
     *,
     generator: torch.Generator | None = None,
 ) -> nn.Module:
-    """Return a fresh network by name: "mlp", "conv", or the paper's for one of its data sets.
+    """Return a fresh network by name: "mlp", one for images, or the paper's for one of its sets.
 
     Parameters
     ----------
-    name : {"mlp", "conv", "mnist", "cifar10", "pubfig83", "nuswide"}
+    name : one of `NETWORKS`
         "mlp" and "mnist" take items of any shape, made flat; the others take images.
     input_shape : sequence of int
         Shape of one item: (n_features,), or (channels, height, width).
@@ -94,10 +97,15 @@ def build_network(
         form = mlp(input_shape, dim, dropout=dropout, device=META)
     elif name == "conv":
         form = _small_images(input_shape, dim)
+    elif name in FAST_NETWORKS:
+        _refuse_non_images(name, input_shape)
+        form = fast_form(name, input_shape, dim)
     else:
         form = _paper(name, input_shape, dim)
     if generator is None:
         return form
+    if name in FAST_NETWORKS:
+        return fill_form(form, generator, start_identity)
     return fill_form(form, generator, _start_glorot if name in PAPER_NETWORKS else _start_torch)
 
 

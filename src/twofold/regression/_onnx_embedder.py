@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from torch import nn
 
-from twofold._core.onnx_graph import OnnxGraph, Value
+from twofold._core.onnx_graph import CannotExportError, OnnxGraph, Value
 from twofold.regression._embedder_files import Embedder
 from twofold.regression._expected_target import ExpectedTarget
 from twofold.regression._feature_skip import SKIP_RATE, FeatureSkip
@@ -38,6 +38,7 @@ def write_embedder(graph: OnnxGraph, embedder: Embedder, names: Sequence[str]) -
     """
     layers: Layers = {}
     if isinstance(embedder, NetworkEmbedder):
+        _refuse_views(embedder.n_views)
         inner = [name for name in names if name not in (FEATURES, OUTPUT)]
         output, layers = _write_network(graph, embedder.network, inner)
     else:
@@ -46,6 +47,14 @@ def write_embedder(graph: OnnxGraph, embedder: Embedder, names: Sequence[str]) -
     if FEATURES in names:
         layers[FEATURES] = graph.flat(graph.items)
     return {name: layers[name] for name in names}
+
+
+def _refuse_views(n_views: int) -> None:
+    if n_views > 1:
+        raise CannotExportError(
+            f"This model averages {n_views} views of an image, which an ONNX file does not do: set "
+            "learner.embedder_.n_views = 1 to export the one view, or fit with views=1."
+        )
 
 
 def _write_scale(graph: OnnxGraph, scale: OutputScale | None, output: Value) -> Value:

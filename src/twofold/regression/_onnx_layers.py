@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from twofold._core.onnx_graph import OPSET, Attribute, CannotExportError, OnnxGraph, Value
 from twofold.regression._draws import Dropout
+from twofold.regression._fast_networks import Residual
 from twofold.regression._layers import watch_layers
 
 Writer = Callable[[OnnxGraph, Any, Value], Value]
@@ -50,6 +51,8 @@ def _write_plain(
     name_of: dict[int, str],
     seen: dict[str, Value],
 ) -> Value:
+    if isinstance(module, Residual):
+        return graph.add("Add", value, _write_plain(graph, module.inner, value, name_of, seen))
     if isinstance(module, nn.Sequential):
         for inner in module._modules.values():  # children() leaves out what stands in two places
             assert inner is not None
@@ -66,6 +69,8 @@ def _is_plain(module: nn.Module) -> bool:
         return False
     if type(module) is nn.Sequential:
         return len(module) > 0 and all(map(_is_plain, module))
+    if type(module) is Residual:
+        return _is_plain(module.inner)
     return type(module) in _WRITERS and _is_usual(module)
 
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from twofold.regression._draws import torch_generator
 from twofold.regression._expected_target import ExpectedTarget
+from twofold.regression._fast_networks import FAST_NETWORKS, whiten_patches
 from twofold.regression._feature_skip import FeatureSkip
 from twofold.regression._features import Features, spread_evenly
 from twofold.regression._networks import DROPOUT, build_network
@@ -27,6 +28,8 @@ from twofold.regression._scaling import (
 )
 from twofold.regression._target_direction import TargetDirection
 
+N_WHITENED = 5000
+"""Images whose patches say how a fast network whitens."""
 SCALING_NUMBERS = 2**25
 """Numbers that a scaling is estimated on, of items spread evenly over all."""
 
@@ -57,6 +60,10 @@ def prepare_network(
         sample = features.rows(spread_evenly(features, n_items))
         _refuse_not_finite(sample)
         scaling = standardised_scaling(sample)
+        if architecture in FAST_NETWORKS:
+            scaled = scaling.to(sample.device)(sample[:: max(1, len(sample) // N_WHITENED)])
+            whiten_patches(body, scaled)
+            scaling = scaling.cpu()
     network = nn.Sequential(scaling, body).to(device)
     if torch.device(device).type == "cuda":
         # The order of numbers that tensor cores take: convolutions need not turn images first.

@@ -7,8 +7,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from twofold.regression._augment import Augment
 from twofold.regression._features import Features
-from twofold.regression._network_embedder import flip_some
+from twofold.regression._inputs import Inputs
 
 
 class RegressionTask:
@@ -24,8 +25,8 @@ class RegressionTask:
         Their targets; or the ones that they share.
     device : str
         That trains.
-    flips : bool
-        Whether training images are mirrored at random.
+    augment : Augment, optional
+        How training images are changed.
     which : ndarray of int64, shape (n_examples,), optional
         Number of each one's row in `targets`; by default each has its own.
     """
@@ -38,24 +39,25 @@ class RegressionTask:
         items: NDArray[np.int64],
         targets: NDArray[np.float32] | Tensor,
         device: str,
-        flips: bool = False,
+        augment: Augment | None = None,
         which: NDArray[np.int64] | None = None,
     ) -> None:
-        self.features = features
+        self.inputs = Inputs(features, augment)
         self.n_examples = len(items)
         self.index_device = features.index_device
-        self.flips = flips
         self._items = torch.from_numpy(items).to(self.index_device)
         self._targets = torch.as_tensor(targets, device=device)
         self._which = None if which is None else torch.from_numpy(which).to(device)
+
+    def begin_epoch(self, number: int) -> None:
+        """Be told which epoch begins; see `Task`."""
+        self.inputs.begin_epoch(number)
 
     def loss(
         self, network: nn.Module, examples: Tensor, generator: torch.Generator | None = None
     ) -> Tensor:
         """Return the mean loss on some examples; see `Task`."""
-        batch = self.features.rows(self._items[examples])
-        if self.flips and generator is not None:
-            batch = flip_some(batch, generator)
+        batch = self.inputs.batch(self._items[examples], generator)
         rows = examples.to(self._targets.device, non_blocking=True)
         if self._which is not None:
             rows = self._which[rows]

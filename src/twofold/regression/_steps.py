@@ -7,6 +7,8 @@ graph and replayed: one launch a step.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -32,7 +34,7 @@ class EagerStep:
         self,
         network: nn.Module,
         task: Task,
-        optimiser: torch.optim.Optimizer,
+        optimisers: Sequence[torch.optim.Optimizer],
         draws: Draws,
         device: str,
     ) -> None:
@@ -40,17 +42,19 @@ class EagerStep:
         self.draws = draws
         self._network = network
         self._task = task
-        self._optimiser = optimiser
+        self._optimisers = optimisers
         self._kind = torch.device(device).type
 
     def __call__(self, examples: Tensor) -> None:
         """Move the weights by what some examples say."""
-        self._optimiser.zero_grad(set_to_none=True)
+        for optimiser in self._optimisers:
+            optimiser.zero_grad(set_to_none=True)
         with self.draws.lent():
             with torch.autocast(self._kind, dtype=torch.bfloat16, enabled=self._kind == "cuda"):
                 loss = self._task.loss(self._network, examples, self.draws.generator)
             loss.backward()  # type: ignore[no-untyped-call]
-        self._optimiser.step()
+        for optimiser in self._optimisers:
+            optimiser.step()
         self.total += loss.detach() * len(examples)
 
 
@@ -91,14 +95,14 @@ class RecordedStep:
 def training_step(
     network: nn.Module,
     task: Task,
-    optimiser: torch.optim.Optimizer,
+    optimisers: Sequence[torch.optim.Optimizer],
     draws: Draws,
     batch_size: int,
     device: str,
     may_record: bool,
 ) -> EagerStep | RecordedStep:
     """Return what takes a step: recorded on a GPU that holds all the features, if it may be."""
-    eager = EagerStep(network, task, optimiser, draws, device)
+    eager = EagerStep(network, task, optimisers, draws, device)
     if may_record and task.index_device.type == "cuda" and task.is_recordable:
         return RecordedStep(eager, batch_size, device)
     return eager

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from twofold.regression._augment import Augment
 from twofold.regression._expected_target import SMOOTHING, LikelihoodTask
 from twofold.regression._features import Features
 
@@ -63,7 +64,7 @@ class DirectionTask(LikelihoodTask):
 
     Parameters
     ----------
-    features, items, which, device, flips
+    features, items, which, device, augment
         As for `LikelihoodTask`.
     targets : Tensor of float32, shape (n_targets, dim)
         On the device.
@@ -76,9 +77,9 @@ class DirectionTask(LikelihoodTask):
         which: NDArray[np.int64],
         targets: Tensor,
         device: str,
-        flips: bool = False,
+        augment: Augment | None = None,
     ) -> None:
-        super().__init__(features, items, which, device, flips)
+        super().__init__(features, items, which, device, augment)
         self._targets = targets
         # The same for every validation, so that epochs can be compared.
         n_fixed = min(N_RIVALS, len(targets))

@@ -24,6 +24,9 @@ class Task(Protocol):
     def is_recordable(self) -> bool:
         """Whether its loss is the same kernels every time, without waiting for the device."""
 
+    def begin_epoch(self, number: int) -> None:
+        """Be told that an epoch begins, counted from 1: images may take turns in what is done."""
+
     def loss(
         self, network: nn.Module, examples: Tensor, generator: torch.Generator | None = None
     ) -> Tensor:

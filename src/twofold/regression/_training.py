@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -20,12 +20,17 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from twofold._core.shared_setting import SharedSetting
+from twofold.regression._augment import Augment
+from twofold.regression._averaging import WeightAverage
 from twofold.regression._checkpoint import Checkpoint, Progress, Trainer
 from twofold.regression._draws import Draws, drawing_from
 from twofold.regression._networks import DROPOUT
+from twofold.regression._optimisers import OptimiserName, make_optimisers
 from twofold.regression._steps import EagerStep, RecordedStep, training_step
 from twofold.regression._task import Task
 from twofold.regression._threads import step_flops, threads_for
+
+Schedule = Literal["warm cosine", "linear"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +46,24 @@ class TrainingConfig:
     batch_size : int
         Examples a step.
     learning_rate : float
-        Adam's, at its height: it rises over the first `warm_up` of all steps and falls to zero
-        along half a cosine.
+        The optimiser's, at its height.
     weight_decay : float
         Decoupled from the gradient, as in AdamW.
     warm_up : float
-        Share of all steps.
+        Share of all steps, in which the rate rises.
     dropout : float
         Of the network "mlp", in [0, 1).
-    flips : bool
-        Whether training images are mirrored at random.
+    optimiser : {"adamw", "sgd", "muon"}
+        What moves the weights.
+    schedule : {"warm cosine", "linear"}
+        Of the rate: a rise over `warm_up` and a fall along half a cosine; or a straight line to
+        zero.
+    augment : Augment or None
+        How training images are changed.
+    averaged : float
+        Share of the steps, the last ones, over which weights are averaged.
+    views : int
+        Of an item when it is embedded, whose outputs are averaged.
     epoch_size : int or None
         Examples an epoch, drawn anew each time; all of them by default.
     device : str
@@ -64,7 +77,11 @@ class TrainingConfig:
     weight_decay: float = 0.0
     warm_up: float = 0.1
     dropout: float = DROPOUT
-    flips: bool = False
+    optimiser: OptimiserName = "adamw"
+    schedule: Schedule = "warm cosine"
+    augment: Augment | None = None
+    averaged: float = 0.0
+    views: int = 1
     epoch_size: int | None = None
     device: str = "cpu"
 
@@ -166,17 +183,21 @@ def train_network(
     """
     is_own = config.name is None
     draws = Draws(rng, config.device, lends=is_own)
-    trainer = Trainer(network, _optimiser(network, config), rng, draws)
+    optimisers = make_optimisers(
+        network, config.optimiser, config.learning_rate, config.weight_decay, config.device
+    )
+    rates = _learning_rates(task.n_examples, config)
+    average = WeightAverage(network, len(rates), config.averaged)
+    trainer = Trainer(network, optimisers, rng, draws, average)
     step = training_step(
         network,
         task,
-        trainer.optimiser,
+        optimisers,
         draws,
         config.batch_size,
         config.device,
         may_record=not is_own,  # which may decide as it goes
     )
-    rates = _learning_rates(task.n_examples, config)
     with (
         drawing_from(network, draws.generator),
         threads_for(step_flops(network, task, config.batch_size)),
@@ -186,6 +207,7 @@ def train_network(
         done = Progress() if kept is None else kept.restore(trainer)
         for number in range(done.n_done + 1, config.max_epochs + 1):
             began = time.perf_counter()
+            task.begin_epoch(number)
             loss = _one_epoch(trainer, step, rates, task, config)
             done.seconds += time.perf_counter() - began
             _refuse_nan(loss, number)
@@ -198,7 +220,9 @@ def train_network(
                 break
             if kept is not None:
                 kept.keep(trainer, done)
-    if done.best_weights is not None:
+    if done.best_weights is None:
+        average.settle()
+    else:
         network.load_state_dict(done.best_weights)
     network.eval()
     if kept is not None:
@@ -255,9 +279,10 @@ def _one_epoch(
     order = torch.from_numpy(drawn).to(task.index_device)
     step.total.zero_()
     for examples in _batches(order, config.batch_size):
-        trainer.rate.copy_(rates[trainer.n_steps])
+        trainer.set_rates(rates[trainer.n_steps])
         step(examples)
         trainer.n_steps += 1
+        trainer.average.follow(trainer.n_steps)
     return float(step.total) / n_drawn
 
 
@@ -269,25 +294,16 @@ def _batches(order: Tensor, size: int) -> list[Tensor]:
     return batches
 
 
-def _optimiser(network: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
-    return torch.optim.AdamW(
-        network.parameters(),
-        # A tensor, so that a recorded step reads the rate of the moment.
-        lr=torch.tensor(config.learning_rate, device=config.device),
-        weight_decay=config.weight_decay,
-        fused=True,
-        capturable=torch.device(config.device).type == "cuda",
-    )
-
-
 def _learning_rates(n_examples: int, config: TrainingConfig) -> Tensor:
-    """Return the rate of every step."""
+    """Return the rate of every step, as a share of the highest."""
     n_steps = config.max_epochs * math.ceil(config.n_drawn(n_examples) / config.batch_size)
+    if config.schedule == "linear":
+        return 1 - torch.arange(n_steps, device=config.device) / n_steps
     n_rising = max(1, round(config.warm_up * n_steps))
     steps = np.arange(n_steps)
     falling = 0.5 * (1 + np.cos(np.pi * (steps - n_rising) / max(1, n_steps - n_rising)))
     heights = np.where(steps < n_rising, (steps + 1) / n_rising, falling)
-    return torch.tensor(config.learning_rate * heights, dtype=torch.float32, device=config.device)
+    return torch.tensor(heights, dtype=torch.float32, device=config.device)
 
 
 def _refuse_nan(loss: float, epoch: int) -> None:
