@@ -37,6 +37,7 @@ from twofold.regression import (
     check_points,
     is_network,
     layer_batches,
+    n_rows,
     survives_fork,
 )
 from twofold.relations import Relation, TripletRelation, as_relation, stated_pairs
@@ -91,7 +92,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         if step is None:
             points = self._finish(self.embedder_.predict(X))
         else:
-            points = step.embed(layer_batches(self.embedder_, X, step.layer_names))
+            points = step.embed(layer_batches(self.embedder_, X, step.layer_names), n_rows(X))
         return check_points(points, self.n_components_)
 
     def _finish(self, points: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from safetensors.torch import load, save
 from torch import Tensor
 
+from twofold._core.streams import collect_rows
 from twofold.metric._gate import GateCurve, gated
 from twofold.metric._layer_space import (
     LayerSpace,
@@ -74,14 +75,16 @@ class MetricStep:
         """Return points of length 1, shape (n_items, n_components)."""
         return unit_rows(self.joined(layers) @ self.components)
 
-    def embed(self, batches: Iterable[Mapping[str, Tensor]]) -> NDArray[np.float32]:
-        """Return the points of layers that come some items at a time, from any device."""
-        parts, step = [], self
+    def embed(self, batches: Iterable[Mapping[str, Tensor]], n_items: int) -> NDArray[np.float32]:
+        """Return the points of so many items, whose layers come some at a time, from any device."""
+        return collect_rows(self._transformed(batches), n_items)
+
+    def _transformed(self, batches: Iterable[Mapping[str, Tensor]]) -> Iterator[Tensor]:
+        step = self
         for layers in batches:
             device = str(next(iter(layers.values())).device)
             step = step if str(step.components.device) == device else step.to(device)
-            parts.append(step.transform(layers).cpu())
-        return torch.cat(parts).numpy()
+            yield step.transform(layers)
 
     def joined(self, layers: Mapping[str, Tensor]) -> Tensor:
         """Return points before their leading directions are taken."""

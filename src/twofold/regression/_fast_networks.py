@@ -14,6 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from twofold.regression._pooling import MaxPool
+
 META = "meta"
 PATCH = 2
 """Side of the patches that the first layer whitens."""
@@ -88,7 +90,7 @@ def fast_form(name: str, input_shape: Sequence[int], dim: int) -> nn.Sequential:
 
 
 def _stage(n_inputs: int, width: int, depth: int, halves: bool) -> list[nn.Module]:
-    first = [_convolution(n_inputs, width), *([nn.MaxPool2d(2)] if halves else [])]
+    first = [_convolution(n_inputs, width), *([MaxPool(2)] if halves else [])]
     first += [_norm(width), nn.GELU()]
     if depth == 2:
         return [*first, _convolution(width, width), _norm(width), nn.GELU()]

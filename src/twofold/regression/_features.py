@@ -6,6 +6,7 @@ Arrays, memory-mapped arrays, sparse matrices and torch Datasets come in; batche
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from twofold._core.float32 import LARGEST
+from twofold._core.streams import stream_rows
 
 HELD_SHARE = 0.5
 """The most of a GPU's free memory that features may take."""
@@ -132,6 +134,21 @@ def open_features(X: Any, device: str) -> Features:
     elif is_memory_mapped(X) or not _fits(_network_bytes(X), place, None):
         return ReadFeatures(X, place)
     return HeldFeatures(torch.from_numpy(as_network_type(X)).to(place))
+
+
+def item_batches(X: Any, device: str, size: int) -> Iterator[Tensor]:
+    """Yield all items of `X` on a device, at most `size` at a time, in order.
+
+    Arrays are copied to a GPU while it works; they are not held there as a whole.
+    """
+    place = torch.device(device)
+    if place.type == "cuda" and isinstance(X, np.ndarray) and len(X):
+        for rows in stream_rows(X, place):
+            yield from torch.split(rows, size)
+        return
+    features = open_features(X, device)
+    for items in torch.split(torch.arange(features.n_items, device=features.index_device), size):
+        yield features.rows(items)
 
 
 def item_shape(X: Any) -> tuple[int, ...]:

@@ -16,7 +16,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from twofold.regression._features import as_numbers, item_shape, open_features, spread_evenly
+from twofold.regression._features import (
+    as_numbers,
+    item_batches,
+    item_shape,
+    open_features,
+    spread_evenly,
+)
 from twofold.regression._network_embedder import NetworkEmbedder, bounded_batch
 from twofold.regression._regressor import RegressorEmbedder
 from twofold.regression._views import averaged_views
@@ -97,14 +103,11 @@ def layer_batches(
     if isinstance(embedder, RegressorEmbedder):
         yield from _regressor_batches(embedder, X, names)
         return
-    features = open_features(X, embedder.device)
-    every = torch.arange(features.n_items, device=features.index_device)
-    for some in torch.split(every, bounded_batch(embedder.input_shape)):
+    size = bounded_batch(embedder.input_shape, embedder.device)
+    for batch in item_batches(X, embedder.device, size):
         with torch.inference_mode():  # not over a yield: it would hold where the rows are used
             read = averaged_views(
-                lambda items: _read_network(embedder, items, names),
-                features.rows(some),
-                embedder.n_views,
+                lambda items: _read_network(embedder, items, names), batch, embedder.n_views
             )
         yield read
 

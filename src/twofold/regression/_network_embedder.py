@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from twofold.regression._features import Features, open_features
+from twofold._core.streams import collect_rows
+from twofold.regression._features import Features, item_batches, n_rows
 from twofold.regression._views import averaged_views
 
 PREDICTION_BYTES = 2**24
 """Features read at a time when predicting."""
+GPU_VECTORS = 2**16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,8 +70,8 @@ class NetworkEmbedder:
 
     def predict(self, X: Any) -> NDArray[np.float32]:
         """Return the points of `X`, float32 of shape (n_items, dim)."""
-        features = open_features(X, self.device)
-        outputs = predict_points(self.network, features, self.input_shape, n_views=self.n_views)
+        batches = item_batches(X, self.device, bounded_batch(self.input_shape, self.device))
+        outputs = _outputs(self.network, batches, n_rows(X), self.n_views)
         return outputs if self.output_scale is None else self.output_scale.apply(outputs)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -95,10 +98,12 @@ def check_points(points: NDArray[np.float32], n_components: int) -> NDArray[np.f
     return points
 
 
-def bounded_batch(item_shape: tuple[int, ...]) -> int:
+def bounded_batch(item_shape: tuple[int, ...], device: str = "cpu") -> int:
     """Return how many items may go through a network at once when nothing is learnt from them."""
     n_numbers = max(1, int(np.prod(item_shape)))
-    return min(4096, max(1, PREDICTION_BYTES // (4 * n_numbers)))
+    # A GPU is not kept busy by as few vectors as fit a processor's cache.
+    most = GPU_VECTORS if len(item_shape) == 1 and torch.device(device).type == "cuda" else 4096
+    return min(most, max(1, PREDICTION_BYTES // (4 * n_numbers)))
 
 
 def predict_points(
@@ -106,20 +111,23 @@ def predict_points(
     features: Features,
     input_shape: tuple[int, ...],
     items: NDArray[np.int64] | None = None,
-    n_views: int = 1,
 ) -> NDArray[np.float32]:
     """Return a network's outputs for some items, all by default, read in parts of bounded size."""
     size = bounded_batch(input_shape)
     numbers = torch.arange(features.n_items) if items is None else torch.from_numpy(items)
-    every = numbers.to(features.index_device)
-    network.eval()
+    every = torch.split(numbers.to(features.index_device), size)
+    return _outputs(network, (features.rows(some) for some in every), len(numbers), 1)
+
+
+def _outputs(
+    network: nn.Module, batches: Iterable[Tensor], n_items: int, n_views: int
+) -> NDArray[np.float32]:
+    """Return a network's outputs for items that come in batches."""
 
     def read(images: Tensor) -> dict[str, Tensor]:
         return {"output": network(images).float()}
 
+    network.eval()
     with torch.inference_mode():
-        parts = [
-            averaged_views(read, features.rows(items), n_views)["output"].cpu()
-            for items in torch.split(every, size)
-        ]
-    return torch.cat(parts).numpy()
+        parts = (averaged_views(read, batch, n_views)["output"] for batch in batches)
+        return collect_rows(parts, n_items)

@@ -13,6 +13,7 @@ from torch import nn
 from twofold._core.checks import check_choice
 from twofold.regression._draws import Dropout
 from twofold.regression._fast_networks import FAST_NETWORKS, fast_form, start_identity
+from twofold.regression._pooling import MaxPool
 
 NetworkName = Literal[
     "mlp", "conv", "fast-conv", "deep-conv", "mnist", "cifar10", "pubfig83", "nuswide"
@@ -149,7 +150,7 @@ def _small_images(input_shape: Sequence[int], dim: int) -> nn.Sequential:
     while side >= CONV_SIDE:
         conv = nn.Conv2d(n_channels, CONV_CHANNELS, 3, stride, padding=1, device=META)
         norm = nn.BatchNorm2d(CONV_CHANNELS, device=META)
-        network.extend([conv, norm, nn.ReLU(), nn.MaxPool2d(2)])
+        network.extend([conv, norm, nn.ReLU(), MaxPool(2)])
         n_channels, side, stride = CONV_CHANNELS, side // (2 * stride), 1
     network.append(nn.Flatten())
     hidden = nn.Linear(_n_outputs("conv", network, input_shape), CONV_HIDDEN, device=META)
@@ -182,7 +183,7 @@ def _convolutions(stages: Sequence[Stage], n_channels: int) -> list[nn.Module]:
             ]
             n_channels = size
         if stage.pool:
-            layers.append(nn.MaxPool2d(stage.pool, stride=2))
+            layers.append(MaxPool(stage.pool, stride=2))
     return layers
 
 

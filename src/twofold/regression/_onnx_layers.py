@@ -23,6 +23,7 @@ from twofold._core.onnx_graph import OPSET, Attribute, CannotExportError, OnnxGr
 from twofold.regression._draws import Dropout
 from twofold.regression._fast_networks import Residual
 from twofold.regression._layers import watch_layers
+from twofold.regression._pooling import MaxPool
 
 Writer = Callable[[OnnxGraph, Any, Value], Value]
 
@@ -191,6 +192,7 @@ _WRITERS: dict[type[nn.Module], Writer] = {
     nn.Linear: _linear,
     nn.Conv2d: _convolution,
     nn.MaxPool2d: _max_pool,
+    MaxPool: _max_pool,
     nn.AdaptiveAvgPool2d: _mean_pool,
     nn.BatchNorm1d: _batch_norm,
     nn.BatchNorm2d: _batch_norm,

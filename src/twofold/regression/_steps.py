@@ -25,7 +25,9 @@ class EagerStep:
     Attributes
     ----------
     total : Tensor, scalar on the device
-        The sum of the losses of all examples since it was last set to zero.
+        The sum of the losses of all examples of the epoch.
+    n_seen : int
+        How many these are.
     draws : Draws
         What is random in it.
     """
@@ -39,14 +41,23 @@ class EagerStep:
         device: str,
     ) -> None:
         self.total = torch.zeros((), device=device)
+        self.n_seen = 0
         self.draws = draws
         self._network = network
         self._task = task
         self._optimisers = optimisers
         self._kind = torch.device(device).type
 
+    takes_one_size = False
+
+    def begin_epoch(self) -> None:
+        """Count anew."""
+        self.total.zero_()
+        self.n_seen = 0
+
     def __call__(self, examples: Tensor) -> None:
         """Move the weights by what some examples say."""
+        self.n_seen += len(examples)
         for optimiser in self._optimisers:
             optimiser.zero_grad(set_to_none=True)
         with self.draws.lent():
@@ -61,12 +72,27 @@ class EagerStep:
 class RecordedStep:
     """The same step, recorded for batches of one size; those of another are taken eagerly."""
 
+    takes_one_size = True
+
     def __init__(self, eager: EagerStep, batch_size: int, device: str) -> None:
-        self.total = eager.total
         self._eager = eager
         self._examples = torch.zeros(batch_size, dtype=torch.int64, device=device)
         self._n_eager = 0
         self._graph: torch.cuda.CUDAGraph | None = None
+
+    @property
+    def total(self) -> Tensor:
+        """The sum of the losses of all examples of the epoch."""
+        return self._eager.total
+
+    @property
+    def n_seen(self) -> int:
+        """How many these are."""
+        return self._eager.n_seen
+
+    def begin_epoch(self) -> None:
+        """Count anew."""
+        self._eager.begin_epoch()
 
     def __call__(self, examples: Tensor) -> None:
         """Move the weights by what some examples say."""
@@ -78,8 +104,11 @@ class RecordedStep:
         # What is recorded, and replayed, is the work of the current device.
         with torch.cuda.device(self._examples.device):
             if self._graph is None:
+                n_seen = self._eager.n_seen
                 self._graph = self._record()
+                self._eager.n_seen = n_seen
             self._graph.replay()
+        self._eager.n_seen += len(examples)
 
     def _record(self) -> torch.cuda.CUDAGraph:
         """Record a step without taking it."""

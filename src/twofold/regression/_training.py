@@ -194,7 +194,7 @@ def train_network(
         task,
         optimisers,
         draws,
-        config.batch_size,
+        min(config.batch_size, config.n_drawn(task.n_examples)),
         config.device,
         may_record=not is_own,  # which may decide as it goes
     )
@@ -277,17 +277,23 @@ def _one_epoch(
     # As costly as what is drawn, not as what there is: of pairs there are many times more.
     drawn = trainer.rng.choice(task.n_examples, n_drawn, replace=False)
     order = torch.from_numpy(drawn).to(task.index_device)
-    step.total.zero_()
-    for examples in _batches(order, config.batch_size):
+    step.begin_epoch()
+    for examples in _batches(order, config.batch_size, step.takes_one_size):
         trainer.set_rates(rates[trainer.n_steps])
         step(examples)
         trainer.n_steps += 1
         trainer.average.follow(trainer.n_steps)
-    return float(step.total) / n_drawn
+    return float(step.total) / step.n_seen
 
 
-def _batches(order: Tensor, size: int) -> list[Tensor]:
-    """Part examples into batches; one left over joins the last, since some layers need two."""
+def _batches(order: Tensor, size: int, of_one_size: bool) -> list[Tensor]:
+    """Part examples into batches; one left over joins the last, since some layers need two.
+
+    Where a step takes batches of one size, the last is filled up with the first examples.
+    """
+    if of_one_size and len(order) > size:
+        n_short = -len(order) % size
+        return list(torch.split(torch.cat([order, order[:n_short]]), size))
     batches = list(torch.split(order, size))
     if len(batches) > 1 and len(batches[-1]) == 1:
         batches[-2:] = [torch.cat(batches[-2:])]

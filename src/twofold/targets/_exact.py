@@ -11,10 +11,11 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold._core.devices import resolve_device
 from twofold._core.frozen import freeze
 from twofold._core.warnings import TargetWarning, warn_user
 from twofold.relations import LabelRelation
-from twofold.targets._label_matrix import LabelMatrix
+from twofold.targets._label_matrix import matrix_on
 from twofold.targets._leading_eigenpairs import leading_eigenpairs
 from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletLoss
 from twofold.targets._simplex import simplex_vertices
@@ -49,15 +50,19 @@ def leaves_classes_out(relation: LabelRelation, loss: PairLoss | TripletLoss, di
 
 
 def solve_exactly(
-    relation: LabelRelation, loss: PairLoss | TripletLoss, dim: int, began: float
+    relation: LabelRelation, loss: PairLoss | TripletLoss, dim: int, began: float, device: str
 ) -> TargetSolution:
-    """Return the targets that minimise `loss` over all pairs of known items."""
+    """Return the targets that minimise `loss` over all pairs of known items.
+
+    `device` is where eigenvectors are found; what has a formula is the CPU's.
+    """
+    used = "cpu"
     if isinstance(loss, ContrastiveLoss):
         table, which, least = _simplex(relation, dim, loss.margin)
     elif relation.is_partition:
         table, which, least = _largest_classes(relation, dim)
     else:
-        table, which, least = _leading_directions(relation, dim)
+        table, which, least, used = _leading_directions(relation, dim, device)
     return TargetSolution(
         table=freeze(table.astype(np.float32)),
         which=which,
@@ -67,7 +72,7 @@ def solve_exactly(
         converged=True,
         seconds=time.perf_counter() - began,
         method="exact",
-        device="cpu",
+        device=used,
     )
 
 
@@ -120,16 +125,20 @@ def occurring_classes(
     return codes, sizes[sizes > 0]
 
 
-def _leading_directions(relation: LabelRelation, dim: int) -> Placement:
+def _leading_directions(
+    relation: LabelRelation, dim: int, device: str
+) -> tuple[NDArray[np.float64], NDArray[np.int64], float, str]:
     """Factor the relation on distinct label vectors: t = V √Λ / w, w² = how many items have it.
 
     The loss left, ½ Σ (y − t·t')², is what the eigenvalues leave of ‖diag(w) R diag(w)‖²; the
     pairs of an item with itself are in the sum that is minimised, but not in the loss returned.
+    The last that is returned is the device that was used.
     """
     patterns = relation.patterns()
     labelled = np.flatnonzero(np.diff(patterns.indicator.indptr) > 0)
     counts = patterns.counts[labelled].astype(np.float64)
-    matrix = LabelMatrix(patterns.indicator[labelled], counts, relation.grade)
+    indicator = patterns.indicator[labelled]
+    matrix = matrix_on(resolve_device(device), indicator, counts, relation.grade)
     values, vectors = leading_eigenpairs(matrix, min(dim, labelled.size))
     positive = values > 0
     directions = np.zeros((patterns.counts.size, dim))
@@ -140,7 +149,7 @@ def _leading_directions(relation: LabelRelation, dim: int) -> Placement:
     with_itself = float((counts * (1 - (placed**2).sum(axis=1)) ** 2).sum())
     n_known = int(patterns.counts.sum())
     loss = 0.5 * max(0.0, with_self - with_itself) / (n_known * (n_known - 1))
-    return directions, patterns.of_item, loss
+    return directions, patterns.of_item, loss, matrix.device
 
 
 def _fixed_signs(columns: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from twofold.targets._leading_eigenpairs import DENSE_SIZE
+
 MAX_CACHED_BYTES = 2**30
 """A relation up to this size is kept between products, a larger one is made again for each."""
 BLOCK_BYTES = 2**26
@@ -55,10 +57,16 @@ class LabelMatrix:
         if self._n_bytes <= MAX_CACHED_BYTES:
             self._cached = list(self._make_blocks())
 
+    device = "cpu"
+
     @property
     def n(self) -> int:
         """Number of rows and of columns."""
         return len(self._roots)
+
+    def block(self, columns: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return columns as what it multiplies: as they are."""
+        return columns
 
     def __matmul__(self, other: NDArray[np.float32]) -> NDArray[np.float32]:
         """Multiply by a matrix of shape (n, m), in O(n² m), or O(entries · m) where sparse."""
@@ -122,6 +130,22 @@ class LabelMatrix:
         else:
             values /= sizes[:, None] + self._sizes[None] - values
         return shared
+
+
+def matrix_on(
+    device: str,
+    indicator: sparse.csr_array,
+    counts: NDArray[np.float64],
+    grade: Literal["overlap", "jaccard"],
+) -> Any:
+    """Return the matrix on a device: a GPU's if it is to be there and has room, else the CPU's."""
+    if device != "cpu" and indicator.shape[0] > DENSE_SIZE:
+        # Imported where it is used: torch takes a second to load.
+        from twofold.targets._label_matrix_torch import TorchLabelMatrix
+
+        if TorchLabelMatrix.fits(indicator.shape[0], device):
+            return TorchLabelMatrix(indicator, counts, grade, device)
+    return LabelMatrix(indicator, counts, grade)
 
 
 def product_work(indicator: sparse.csr_array) -> float:

@@ -6,16 +6,14 @@ which a processor does ten times faster than the same number of products with si
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold._core.warnings import warn_user
-
-if TYPE_CHECKING:
-    from twofold.targets._label_matrix import LabelMatrix
 
 DENSE_SIZE = 512
 """Up to this size all eigenvalues are found at once, in float64."""
@@ -27,15 +25,32 @@ TOLERANCE = 1e-4
 """Largest residual ‖A v − λ v‖ of a wanted pair, as a part of the largest eigenvalue."""
 
 
+class SymmetricMatrix(Protocol):
+    """What can be multiplied by a block of columns: arrays of NumPy, or torch's tensors."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows and of columns."""
+
+    def __matmul__(self, other: Any) -> Any:
+        """Multiply by a block, shape (n, m)."""
+
+    def toarray(self) -> NDArray[np.float64]:
+        """Return the whole matrix, for small ones."""
+
+    def block(self, columns: NDArray[np.float32]) -> Any:
+        """Return columns as what it multiplies."""
+
+
 def leading_eigenpairs(
-    matrix: LabelMatrix, n_wanted: int
+    matrix: SymmetricMatrix, n_wanted: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the `n_wanted` largest eigenvalues, falling, and their vectors.
 
     Parameters
     ----------
-    matrix : LabelMatrix
-        Symmetric, n × n.
+    matrix : SymmetricMatrix
+        n × n.
     n_wanted : int
         At most n.
 
@@ -51,7 +66,7 @@ def leading_eigenpairs(
         values, vectors = values[::-1][:n_wanted], vectors[:, ::-1][:, :n_wanted]
         return _without_noise(values, 1e-12), vectors
     rng = np.random.default_rng(0)
-    block = rng.standard_normal((matrix.n, n_wanted + SPARE), dtype=np.float32)
+    block = matrix.block(rng.standard_normal((matrix.n, n_wanted + SPARE), dtype=np.float32))
     for _ in range(MAX_RESTARTS):
         values, vectors, residual = _krylov_pairs(matrix, block, n_wanted)
         if residual <= TOLERANCE * values[0]:
@@ -63,8 +78,14 @@ def leading_eigenpairs(
             f"largest after {MAX_RESTARTS} restarts; another n_components may part them better.",
             ConvergenceWarning,
         )
-    values, vectors = values[:n_wanted].astype(np.float64), vectors[:, :n_wanted]
-    return _without_noise(values, 1e-6), vectors.astype(np.float64)
+    found = [_as_array(part) for part in (values[:n_wanted], vectors[:, :n_wanted])]
+    return _without_noise(found[0], 1e-6), found[1]
+
+
+def _as_array(numbers: Any) -> NDArray[np.float64]:
+    numbers = numbers if isinstance(numbers, np.ndarray) else numbers.cpu().numpy()
+    array: NDArray[np.float64] = numbers.astype(np.float64)
+    return array
 
 
 def _without_noise(values: NDArray[np.float64], rounding: float) -> NDArray[np.float64]:
@@ -72,27 +93,26 @@ def _without_noise(values: NDArray[np.float64], rounding: float) -> NDArray[np.f
     return np.where(np.abs(values) > rounding * np.abs(values).max(), values, 0.0)
 
 
-def _krylov_pairs(
-    matrix: LabelMatrix, block: NDArray[np.float32], n_wanted: int
-) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
+def _krylov_pairs(matrix: SymmetricMatrix, block: Any, n_wanted: int) -> tuple[Any, Any, float]:
     """Return the best pairs in the space of block, A block, A² block …, and their residual.
 
-    Stops as soon as the wanted pairs are good enough, or the space has `MAX_BLOCKS` blocks.
+    Stops as soon as the wanted pairs are good enough, or the space has `MAX_BLOCKS` blocks. NumPy
+    and torch have the same words for all that is done here.
     """
+    xp = np if isinstance(block, np.ndarray) else sys.modules["torch"]
     width = block.shape[1]
-    basis = np.empty((matrix.n, 0), dtype=np.float32)
-    images = basis
+    basis = images = block[:, :0]
     for _ in range(min(MAX_BLOCKS, matrix.n // width)):
         for _ in range(2):  # once leaves what rounding lets through
             block = block - basis @ (basis.T @ block)
-            block = np.linalg.qr(block).Q
-        basis = np.hstack([basis, block])
-        images = np.hstack([images, matrix @ block])
-        values, weights = np.linalg.eigh(basis.T @ images)
-        values, weights = values[::-1][:width], weights[:, ::-1][:, :width]
+            block = xp.linalg.qr(block)[0]
+        basis = xp.hstack([basis, block])
+        images = xp.hstack([images, matrix @ block])
+        values, weights = xp.linalg.eigh(basis.T @ images)
+        values, weights = xp.flip(values, (0,))[:width], xp.flip(weights, (1,))[:, :width]
         vectors = basis @ weights
         wanted = images @ weights[:, :n_wanted] - vectors[:, :n_wanted] * values[:n_wanted]
-        residual = float(np.linalg.norm(wanted, axis=0).max())
+        residual = float((wanted * wanted).sum(0).max()) ** 0.5
         if residual <= TOLERANCE * values[0]:
             break
         block = images[:, -width:]

@@ -84,7 +84,8 @@ def solve_targets(
     prior_weight : float
         λ, how strongly.
     device : {"auto", "cpu", "cuda", "cuda:N"}
-        Where Adam runs; other solutions run on the CPU.
+        Where Adam runs, and where the eigenvectors of several labels are found; other solutions
+        run on the CPU.
     random_state : int, Generator or None
         Seed of the start, of sampling and of spreading. On one CPU the same seed gives the same
         bytes; on another, or with another number of threads, the same within rounding.
@@ -132,7 +133,7 @@ def solve_targets(
             n_targets = relation.n_occurring if relation.is_partition else relation.n_items
             _refuse_too_large(n_targets, dim)
         if chosen == "exact":
-            return solve_exactly(relation, resolved, dim, began)
+            return solve_exactly(relation, resolved, dim, began, device)
         if chosen == "nystrom":
             return solve_by_sampling(relation, dim, rng, began)
         if chosen == "spread":
