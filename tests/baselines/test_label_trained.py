@@ -243,7 +243,7 @@ def test_what_is_no_network_is_refused(name, embedder):
     [
         ({"embedder__max_epochs": 0}, "max_epochs must be at least 1"),
         ({"validation_fraction": 1.0}, "validation_fraction must be below 1"),
-        ({"embedder__augment": "flips"}, "augment='flips' mirrors images"),
+        ({"embedder__augment": "flips"}, "augment changes images of shape"),
         ({"device": "tpu"}, "device must be 'auto'"),
     ],
 )

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from twofold.baselines._pair_tasks import Contrastive, Cosine, PairTask, TripletTask
-from twofold.regression import open_features
+from twofold.regression import Augment, open_features
 from twofold.relations import PairRelation, TripletRelation
 
 MARGIN = 1.5
@@ -97,12 +97,10 @@ def test_points_that_coincide_have_finite_gradients(name, point, similar):
     assert torch.isfinite(b.grad).all()
 
 
-def a_task(weight=None, loss=None, flips=False):
+def a_task(weight=None, loss=None):
     points = np.random.default_rng(1).normal(size=(6, 3)).astype(np.float32)
     relation = PairRelation([0, 1, 2, 5], [1, 2, 3, 0], [1, 0, 1, 0], 6, weight)
-    task = PairTask(
-        open_features(points, "cpu"), relation, loss or Contrastive(MARGIN), "cpu", flips
-    )
+    task = PairTask(open_features(points, "cpu"), relation, loss or Contrastive(MARGIN), "cpu")
     return points, relation, task
 
 
@@ -196,11 +194,12 @@ def test_images_are_mirrored_in_training_only(kind):
     image = torch.arange(6, dtype=torch.float32).reshape(1, 2, 3)
     features = open_features(image.repeat(40, 1, 1, 1).numpy(), "cpu")
     first, second, third = np.arange(30), np.arange(30) + 1, np.arange(30) + 2
+    augment = Augment(flips=True)
     if kind == "pairs":
         relation = PairRelation(first, second, first % 2, 40)
-        task = PairTask(features, relation, Contrastive(1.0), "cpu", flips=True)
+        task = PairTask(features, relation, Contrastive(1.0), "cpu", augment)
     else:
-        task = TripletTask(features, TripletRelation(first, second, third, 40), 1.0, flips=True)
+        task = TripletTask(features, TripletRelation(first, second, third, 40), 1.0, augment)
     seen = []
 
     class Sees(nn.Module):

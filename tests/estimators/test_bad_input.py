@@ -117,7 +117,11 @@ def test_what_cannot_be_learnt_from_is_refused(features, given, error, sentence)
         *[({"feedback": n}, ValueError, f"feedback .* got {n!r}") for n in (-1, 1.5, "x", True)],
         ({"embedder": Network(max_epochs=0)}, ValueError, "max_epochs must be at least 1, got 0"),
         ({"embedder": Network(dropout=1.0)}, ValueError, "dropout must be below 1, got 1"),
-        ({"embedder": Network(augment="flips")}, ValueError, "mirrors images .* shape"),
+        (
+            {"embedder": Network(augment="flips")},
+            ValueError,
+            "augment changes images of shape .* items have shape",
+        ),
         ({"embedder": Network(callback=3)}, TypeError, "callback must be callable, got 3"),
     ],
     ids=str,

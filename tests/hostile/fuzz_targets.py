@@ -38,6 +38,7 @@ from twofold.experiments import read_record
 from twofold.experiments._gallery import read_gallery
 from twofold.preparation import ImagePreparation, TablePreparation
 from twofold.regression import load_features
+from twofold.regression._averaging import WeightAverage
 from twofold.regression._checkpoint import Checkpoint, Trainer
 from twofold.regression._draws import Draws
 from twofold.relations import PairRelation, diagnose
@@ -171,7 +172,8 @@ def _read_checkpoint(path: Path) -> Any:
     rate = torch.tensor(0.1)
     optimiser = torch.optim.Adam(network.parameters(), lr=rate)
     rng = np.random.default_rng(0)
-    trainer = Trainer(network, optimiser, rng, Draws(rng, "cpu"))
+    average = WeightAverage(network, 1, 0.0)
+    trainer = Trainer(network, (optimiser,), rng, Draws(rng, "cpu"), average)
     progress = Checkpoint(path, {"epochs": 3}, network, first_loss=1.0).restore(trainer)
     return progress.losses, [weights.detach().numpy() for weights in network.parameters()]
 

@@ -22,6 +22,7 @@ from pyarrow import parquet
 from scipy import sparse
 
 from twofold.preparation import TablePreparation
+from twofold.regression._averaging import WeightAverage
 from twofold.regression._checkpoint import Checkpoint, Progress, Trainer
 from twofold.regression._draws import Draws
 
@@ -189,7 +190,8 @@ def checkpoints() -> None:
         network(torch.ones(1, 2)).sum().backward()
         optimiser.step()
         rng = np.random.default_rng(0)
-        trainer = Trainer(network, optimiser, rng, Draws(rng, "cpu"), 1)
+        average = WeightAverage(network, 3, 0.0)
+        trainer = Trainer(network, (optimiser,), rng, Draws(rng, "cpu"), average, n_steps=1)
         checkpoint.keep(trainer, Progress(1, 0.5, [1.0], [], None))
         put("checkpoint", "training.safetensors", path.read_bytes())
 

@@ -103,7 +103,11 @@ def test_points_of_layers_that_come_in_batches_are_those_of_all_at_once(rng):
         {name: values[rows] for name, values in trained.layers.items()}
         for rows in (slice(0, 100), slice(100, None))
     ]
-    np.testing.assert_allclose(step.embed(batches), step.transform(trained.layers), atol=1e-5)
+    np.testing.assert_allclose(
+        step.embed(batches, len(trained.layers["features"])),
+        step.transform(trained.layers),
+        atol=1e-5,
+    )
 
 
 def test_without_features_among_the_layers_the_others_are_joined(rng):

@@ -10,6 +10,7 @@ from torch import nn
 
 from twofold.regression import TrainingConfig, fit_embedder, train_network
 from twofold.regression import _checkpoint as checkpoint_module
+from twofold.regression._averaging import WeightAverage
 from twofold.regression._checkpoint import Checkpoint, Progress, Trainer
 from twofold.regression._draws import Draws
 
@@ -123,19 +124,20 @@ def test_moments_come_back_in_the_order_of_their_weights(tmp_path):
         torch.manual_seed(0)
         network = nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last)
         optimiser = torch.optim.AdamW(network.parameters(), lr=torch.tensor(0.01))
-        return Trainer(network, optimiser, RNG(0), Draws(RNG(0), "cpu"))
+        average = WeightAverage(network, 1, 0.0)
+        return Trainer(network, (optimiser,), RNG(0), Draws(RNG(0), "cpu"), average)
 
     trained, fresh = a_trainer(), a_trainer()
     checkpoint = Checkpoint(tmp_path / "training", {}, fresh.network, 1.0)
     trained.network(torch.randn(2, 3, 5, 5)).square().sum().backward()
-    trained.optimiser.step()
+    trained.optimisers[0].step()
     checkpoint.keep(trained, Progress(n_done=1))
     checkpoint.restore(fresh)
     for before, after in zip(trained.network.parameters(), fresh.network.parameters(), strict=True):
         for kind in ("exp_avg", "exp_avg_sq"):
-            moments = fresh.optimiser.state[after][kind]
+            moments = fresh.optimisers[0].state[after][kind]
             assert moments.stride() == after.stride()
-            assert torch.equal(moments, trained.optimiser.state[before][kind])
+            assert torch.equal(moments, trained.optimisers[0].state[before][kind])
 
 
 class SmallOutputs:
@@ -145,6 +147,9 @@ class SmallOutputs:
     index_device = torch.device("cpu")
     is_recordable = True
     items = torch.randn(40, 3, generator=torch.Generator().manual_seed(0))
+
+    def begin_epoch(self, number):
+        pass
 
     def loss(self, network, examples, generator=None):
         return network(self.items[examples]).square().mean()

@@ -22,6 +22,7 @@ from torch import nn
 from torch.utils.data import Dataset
 
 from twofold.regression import (
+    Augment,
     NetworkEmbedder,
     OutputScale,
     RegressorEmbedder,
@@ -225,8 +226,8 @@ def test_a_network_goes_on_towards_other_targets_from_where_it_is():
 @pytest.mark.parametrize("shape", [(4,), (2, 2)])
 def test_only_images_can_be_mirrored(shape):
     X = RNG(0).normal(size=(20, *shape)).astype(np.float32)
-    with pytest.raises(ValueError, match=r"augment='flips' mirrors images .* items have shape"):
-        fit(config(flips=True), X, np.zeros((20, 3), np.float32))
+    with pytest.raises(ValueError, match=r"augment changes images .* items have shape"):
+        fit(config(augment=Augment(flips=True)), X, np.zeros((20, 3), np.float32))
 
 
 def test_outputs_that_are_not_as_many_as_targets_have_components_are_refused():

@@ -14,6 +14,7 @@ from twofold.regression import (
     MILD,
     NETWORKS,
     STRONG,
+    Augment,
     Network,
     TrainingConfig,
     as_network,
@@ -40,6 +41,9 @@ def test_parameters_are_got_and_set_by_name():
     assert parameters["max_epochs"] == 5
     assert parameters["callback"] is print
     assert {name for name, value in parameters.items() if value == "auto"} == {
+        "augment",
+        "batch_size",
+        "optimiser",
         "learning_rate",
         "weight_decay",
         "dropout",
@@ -77,7 +81,9 @@ def test_what_auto_stands_for():
     assert config.max_epochs == 30
     assert config.batch_size == 64
     assert config.learning_rate == 2e-3
-    assert config.flips is False
+    assert config.augment is None
+    assert (config.optimiser, config.schedule) == ("adamw", "warm cosine")
+    assert (config.averaged, config.views) == (0, 1)
     assert config.epoch_size is None
     assert config.device == "cpu"
     assert resolve(learning_rate=1e-3).learning_rate == 1e-3
@@ -105,10 +111,12 @@ def test_networks_other_than_mlp_have_no_weight_decay_by_default(architecture):
 
 def test_what_is_given_is_kept():
     given = {"max_epochs": 3, "batch_size": 5, "learning_rate": 0.5, "dropout": 0.0}
-    config = resolve(Network(**given, weight_decay=2.0, augment="flips"), STRONG, epoch_size=9)
+    config = resolve(
+        Network(**given, weight_decay=2.0, augment=Augment(flips=True)), STRONG, epoch_size=9
+    )
     assert {name: getattr(config, name) for name in given} == given
     assert config.weight_decay == 2
-    assert config.flips is True
+    assert config.augment.get_params() == Augment(flips=True).get_params()
     assert config.epoch_size == 9
 
 
@@ -141,14 +149,14 @@ def test_a_network_of_your_own_has_no_name(architecture, name):
         ({"max_epochs": 2.5}, TypeError, "max_epochs must be an integer, got 2.5"),
         ({"max_epochs": "many"}, TypeError, "max_epochs must be an integer, got 'many'"),
         ({"batch_size": -4}, ValueError, "batch_size must be at least 1, got -4"),
-        ({"batch_size": "auto"}, TypeError, "batch_size must be an integer, got 'auto'"),
+        ({"batch_size": "all"}, TypeError, "batch_size must be an integer, got 'all'"),
         ({"learning_rate": 0}, ValueError, "learning_rate must be finite and above 0, got 0"),
         ({"learning_rate": np.nan}, ValueError, "learning_rate must be finite .* got nan"),
         ({"learning_rate": None}, TypeError, "learning_rate must be a number, got None"),
         ({"weight_decay": -1}, ValueError, "weight_decay must be finite and at least 0, got -1"),
         ({"dropout": 1}, ValueError, "dropout must be below 1, got 1"),
         ({"dropout": -0.1}, ValueError, "dropout must be finite and at least 0, got -0.1"),
-        ({"augment": "crops"}, ValueError, "augment must be one of 'flips', got 'crops'"),
+        ({"augment": "crops"}, ValueError, "augment must be one of 'flips', .* got 'crops'"),
         ({"loss": "absolute"}, ValueError, "loss must be one of 'auto', .* got 'absolute'"),
         ({"architecture": "resnet"}, ValueError, "must be one of 'auto', 'mlp', .* got 'resnet'"),
         ({"architecture": Ridge()}, TypeError, "got Ridge. Pass a regressor as the embedder"),

@@ -39,7 +39,7 @@ def test_on_a_cpu_nothing_is_recorded():
     network = a_network()
     optimiser = torch.optim.AdamW(network.parameters())
     draws = Draws(np.random.default_rng(0), "cpu")
-    step = training_step(network, a_task("cpu"), optimiser, draws, 32, "cpu", may_record=True)
+    step = training_step(network, a_task("cpu"), [optimiser], draws, 32, "cpu", may_record=True)
     assert not isinstance(step, RecordedStep)
 
 
@@ -70,7 +70,9 @@ def test_dropout_draws_anew_in_every_replay():
     of_seed = []
     for _ in range(2):
         draws = Draws(np.random.default_rng(0), "cuda")
-        step = training_step(network, a_task("cuda"), optimiser, draws, 32, "cuda", may_record=True)
+        step = training_step(
+            network, a_task("cuda"), [optimiser], draws, 32, "cuda", may_record=True
+        )
         totals = []
         with drawing_from(network, draws.generator):
             for _ in range(8):
@@ -108,7 +110,7 @@ def test_the_generator_is_registered_before_a_step_is_recorded(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device", lambda _: nullcontext())
     network = a_network()
     optimiser = torch.optim.AdamW(network.parameters())
-    eager = EagerStep(network, a_task("cpu"), optimiser, draws, "cpu")
+    eager = EagerStep(network, a_task("cpu"), [optimiser], draws, "cpu")
     step = RecordedStep(eager, 32, "cpu")
     for _ in range(5):
         step(torch.arange(32))

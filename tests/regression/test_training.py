@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from twofold.regression import (
+    Augment,
     RegressionTask,
     TrainingConfig,
     mlp,
@@ -23,11 +24,11 @@ from twofold.regression._threads import step_flops, threads_for
 RNG = np.random.default_rng
 
 
-def a_problem(n_items: int = 40, dim: int = 3, flips: bool = False) -> RegressionTask:
+def a_problem(n_items: int = 40, dim: int = 3) -> RegressionTask:
     rng = RNG(0)
     X = rng.normal(size=(n_items, 5)).astype(np.float32)
     targets = (X @ rng.normal(size=(5, dim))).astype(np.float32)
-    return RegressionTask(open_features(X, "cpu"), np.arange(n_items), targets, "cpu", flips)
+    return RegressionTask(open_features(X, "cpu"), np.arange(n_items), targets, "cpu")
 
 
 def a_network(dropout: float = 0.0, dim: int = 3) -> nn.Sequential:
@@ -406,7 +407,7 @@ def test_a_single_example_left_over_joins_the_last_batch():
     assert sizes == [8, 9]
 
 
-# ---- flips ----
+# ---- augmentation ----
 
 
 class Sees(nn.Module):
@@ -422,18 +423,18 @@ class Sees(nn.Module):
         return items.flatten(1)[:, :1] * self.weight
 
 
-@pytest.mark.parametrize("flips", [False, True])
-def test_images_are_mirrored_in_training_only(flips):
+@pytest.mark.parametrize("augment", [None, Augment(flips=True)])
+def test_images_are_mirrored_in_training_only(augment):
     image = torch.arange(6, dtype=torch.float32).reshape(1, 2, 3)
     X = image.repeat(64, 1, 1, 1).numpy()
     targets = np.zeros((64, 1), dtype=np.float32)
-    task = RegressionTask(open_features(X, "cpu"), np.arange(64), targets, "cpu", flips)
+    task = RegressionTask(open_features(X, "cpu"), np.arange(64), targets, "cpu", augment)
     network = Sees()
     train_network(network, task, config(), RNG(0), validate=validation_loss(task, 64))
     shown = torch.cat(network.seen[True])
     mirrored = (shown == image.flip(-1)).flatten(1).all(dim=1)
     assert torch.equal(mirrored, ~(shown == image).flatten(1).all(dim=1))
-    assert 0.3 < mirrored.float().mean() < 0.7 if flips else not mirrored.any()
+    assert 0.3 < mirrored.float().mean() < 0.7 if augment else not mirrored.any()
     assert all((images == image).all() for images in network.seen[False])
 
 
