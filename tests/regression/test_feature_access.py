@@ -158,7 +158,7 @@ def test_prediction_reads_parts_of_bounded_size(monkeypatch):
     network = torch.nn.Linear(4, 2)
     monkeypatch.setattr("twofold.regression._network_embedder.PREDICTION_BYTES", 4 * 4 * 7)
     monkeypatch.setattr(
-        "twofold.regression._network_embedder.open_features",
+        "twofold.regression._features.open_features",
         lambda X, _: Watched(torch.from_numpy(X)),
     )
     points = NetworkEmbedder(network, (4,), "cpu").predict(VALUES)

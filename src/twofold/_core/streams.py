@@ -1,4 +1,4 @@
-"""Rows to a GPU and back while it works: read, copied, used and copied back side by side.
+"""Rows to a GPU and points back while it works: read, copied, used, copied back side by side.
 
 Memory that the GPU reads by itself ("pinned") is filled by a thread, two parts by turns.
 """
@@ -89,6 +89,31 @@ def collect_rows(parts: Iterable[Tensor], n_rows: int) -> NDArray[np.float32]:
     for one in waiting:
         _settle(rows, *one)
     return rows
+
+
+def collect_points(parts: Iterable[Tensor], n_items: int) -> NDArray[np.float32]:
+    """Return points that come some at a time as one array, if they are finite."""
+    are_finite: list[Tensor] = []
+
+    def watched() -> Iterator[Tensor]:
+        for part in parts:
+            are_finite.append(part.isfinite().all())  # where they lie: the host need not look
+            yield part
+
+    points = collect_rows(watched(), n_items)
+    if not bool(torch.stack(are_finite).all()):
+        refuse_not_finite_points(points)
+    return points
+
+
+def refuse_not_finite_points(points: NDArray[np.float32]) -> None:
+    """Refuse points that are not numbers."""
+    wrong = np.flatnonzero(~np.isfinite(points).all(axis=1))
+    if wrong.size:
+        raise ValueError(
+            f"The points of {wrong.size} row(s) are not finite, first of row {wrong[0]}: look for "
+            "extreme values in X there, or in what the model was fitted to."
+        )
 
 
 def _settle(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from safetensors.torch import load, save
 from torch import Tensor
 
-from twofold._core.streams import collect_rows
+from twofold._core.streams import collect_points
 from twofold.metric._gate import GateCurve, gated
 from twofold.metric._layer_space import (
     LayerSpace,
@@ -77,7 +77,7 @@ class MetricStep:
 
     def embed(self, batches: Iterable[Mapping[str, Tensor]], n_items: int) -> NDArray[np.float32]:
         """Return the points of so many items, whose layers come some at a time, from any device."""
-        return collect_rows(self._transformed(batches), n_items)
+        return collect_points(self._transformed(batches), n_items)
 
     def _transformed(self, batches: Iterable[Mapping[str, Tensor]]) -> Iterator[Tensor]:
         step = self

@@ -50,7 +50,7 @@ def check_features(learner: BaseEstimator, X: Any, *, reset: bool) -> Any:
         X = validate_data(
             learner, X, reset=reset, accept_sparse="csr", allow_nd=True, ensure_min_samples=1
         )
-        refuse_beyond_float32("X", X)
+        refuse_beyond_float32("X", X, is_finite=True)
     _compare_shape(learner, tuple(int(size) for size in X.shape[1:]), reset)
     return X
 

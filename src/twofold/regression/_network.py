@@ -26,7 +26,7 @@ from twofold.regression._views import VIEWS
 Regression = Literal["squared", "likelihood"]
 MAX_EPOCHS, FAST_EPOCHS = 30, 10
 BATCH_SIZE, FAST_BATCH_SIZE = 64, 1024
-LEARNING_RATE, SGD_RATE, MUON_RATE = 2e-3, 0.05, 0.24
+LEARNING_RATE, SGD_RATE, MUON_RATE, FAST_RATE = 2e-3, 0.05, 0.1, 0.24
 FEWEST_STEPS = 24
 """An epoch of a fast network has at least so many steps."""
 FAST_AUGMENT = Augment(shift=2)
@@ -66,7 +66,8 @@ class Network(BaseEstimator):  # type: ignore[misc]
     learning_rate : float or "auto"
         The optimiser's, at its height. Of "adamw" and "sgd" it rises over the first tenth of all
         steps and falls along half a cosine, of "muon" it falls along a straight line. "auto" is
-        0.002 and 0.001 for networks that are trained on pairs; 0.05 for "sgd"; 0.24 for "muon".
+        0.002 and 0.001 for networks that are trained on pairs; 0.05 for "sgd"; for "muon" 0.1, and
+        0.24 of "fast-conv" and "deep-conv".
     weight_decay, dropout : float or "auto"
         Decoupled from the gradient; and of the network "mlp". "auto" is 0.03 and 0.2 for classes
         and for targets that follow the features (feedback), 1 and 0.5 for several labels and
@@ -162,7 +163,8 @@ def resolve_network(
     check_choice("optimiser", network.optimiser, ("auto", *get_args(OptimiserName)))
     _check_views(network.views)
     optimiser = _or_auto(network.optimiser, "muon" if is_fast else "adamw")
-    rate = {"adamw": learning_rate, "sgd": SGD_RATE, "muon": MUON_RATE}[optimiser]
+    muon_rate = FAST_RATE if is_fast else MUON_RATE
+    rate = {"adamw": learning_rate, "sgd": SGD_RATE, "muon": muon_rate}[optimiser]
     weight_decay = regularisation.weight_decay if architecture == "mlp" else 0.0
     return TrainingConfig(
         architecture=architecture,

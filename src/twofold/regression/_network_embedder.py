@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from twofold._core.streams import collect_rows
+from twofold._core.streams import collect_points, collect_rows
 from twofold.regression._features import Features, item_batches, n_rows
 from twofold.regression._views import averaged_views
 
@@ -36,9 +36,10 @@ class OutputScale:
     mean: NDArray[np.float32]
     scale: float
 
-    def apply(self, outputs: NDArray[np.float32]) -> NDArray[np.float32]:
+    def apply(self, outputs: Tensor) -> Tensor:
         """Return outputs in the targets' own coordinates."""
-        return outputs * np.float32(self.scale) + self.mean
+        mean = torch.from_numpy(self.mean).to(outputs.device, non_blocking=True)
+        return outputs * self.scale + mean
 
 
 @dataclass(eq=False)
@@ -71,8 +72,8 @@ class NetworkEmbedder:
     def predict(self, X: Any) -> NDArray[np.float32]:
         """Return the points of `X`, float32 of shape (n_items, dim)."""
         batches = item_batches(X, self.device, bounded_batch(self.input_shape, self.device))
-        outputs = _outputs(self.network, batches, n_rows(X), self.n_views)
-        return outputs if self.output_scale is None else self.output_scale.apply(outputs)
+        outputs = _outputs(self.network, batches, self.n_views, self.output_scale)
+        return collect_points(outputs, n_rows(X))
 
     def __getstate__(self) -> dict[str, Any]:
         # A model that was trained on a GPU can be opened without one.
@@ -83,17 +84,11 @@ class NetworkEmbedder:
 
 
 def check_points(points: NDArray[np.float32], n_components: int) -> NDArray[np.float32]:
-    """Return an embedding, if it is finite and as wide as it is said to be."""
+    """Return an embedding, if it is as wide as it is said to be."""
     if points.shape[1] != n_components:
         raise ValueError(
             f"The embedder gives {points.shape[1]} components, not {n_components}: the model is "
             "damaged."
-        )
-    wrong = np.flatnonzero(~np.isfinite(points).all(axis=1))
-    if wrong.size:
-        raise ValueError(
-            f"The points of {wrong.size} row(s) are not finite, first of row {wrong[0]}: look for "
-            "extreme values in X there, or in what the model was fitted to."
         )
     return points
 
@@ -116,18 +111,24 @@ def predict_points(
     size = bounded_batch(input_shape)
     numbers = torch.arange(features.n_items) if items is None else torch.from_numpy(items)
     every = torch.split(numbers.to(features.index_device), size)
-    return _outputs(network, (features.rows(some) for some in every), len(numbers), 1)
+    outputs = _outputs(network, (features.rows(some) for some in every))
+    return collect_rows(outputs, len(numbers))
 
 
 def _outputs(
-    network: nn.Module, batches: Iterable[Tensor], n_items: int, n_views: int
-) -> NDArray[np.float32]:
-    """Return a network's outputs for items that come in batches."""
+    network: nn.Module,
+    batches: Iterable[Tensor],
+    n_views: int = 1,
+    scale: OutputScale | None = None,
+) -> Iterator[Tensor]:
+    """Yield a network's outputs for items that come in batches."""
 
     def read(images: Tensor) -> dict[str, Tensor]:
         return {"output": network(images).float()}
 
     network.eval()
-    with torch.inference_mode():
-        parts = (averaged_views(read, batch, n_views)["output"] for batch in batches)
-        return collect_rows(parts, n_items)
+    for batch in batches:
+        with torch.inference_mode():  # not over a yield: it would hold where the rows are used
+            outputs = averaged_views(read, batch, n_views)["output"]
+            outputs = outputs if scale is None else scale.apply(outputs)
+        yield outputs

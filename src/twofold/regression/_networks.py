@@ -121,10 +121,23 @@ def fill_form(
     """
     for layer in form.modules():
         if isinstance(layer, nn.Linear | nn.Conv2d):
-            (start or _start_torch)(layer.to_empty(device="cpu"), generator)
+            _give_memory(layer)
+            (start or _start_torch)(layer, generator)
         elif isinstance(layer, nn.BatchNorm2d):
-            layer.to_empty(device="cpu").reset_parameters()  # draws nothing
+            _give_memory(layer)
+            layer.reset_parameters()  # draws nothing
     return form
+
+
+def _give_memory(layer: nn.Module) -> None:
+    """Put a layer's tensors into memory; `to_empty` imports two seconds' worth of torch for it."""
+    for name, weights in list(layer._parameters.items()):
+        if weights is not None:
+            empty = torch.empty(weights.shape, dtype=weights.dtype)
+            layer._parameters[name] = nn.Parameter(empty, requires_grad=weights.requires_grad)
+    for name, values in list(layer._buffers.items()):
+        if values is not None:
+            layer._buffers[name] = torch.empty(values.shape, dtype=values.dtype)
 
 
 def _paper(name: str, input_shape: Sequence[int], dim: int) -> nn.Sequential:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 OptimiserName = Literal["adamw", "sgd", "muon"]
 SGD_MOMENTUM, MUON_MOMENTUM = 0.9, 0.6
-BESIDE_MUON = 0.05
+BESIDE_MUON = 0.02
 """AdamW's rate for what is no inner matrix (biases, the output layer), as a share of Muon's."""
 TINY = 1e-12
 N_ITERATIONS = 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
@@ -12,6 +13,7 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import _safe_indexing, get_tags
 from torch.utils.data import ConcatDataset, Dataset, Subset
 
+from twofold._core.streams import refuse_not_finite_points
 from twofold.regression._features import n_rows
 from twofold.regression._network_embedder import OutputScale
 
@@ -41,7 +43,10 @@ class RegressorEmbedder:
         starts = range(0, max(1, n_items), PREDICTED_AT_ONCE)  # the regressor refuses no rows
         parts = [np.arange(at, min(at + PREDICTED_AT_ONCE, n_items)) for at in starts]
         outputs = np.concatenate([self._predict(take_rows(X, part)) for part in parts])
-        return outputs if self.output_scale is None else self.output_scale.apply(outputs)
+        if self.output_scale is not None:
+            outputs = self.output_scale.apply(torch.from_numpy(outputs)).numpy()
+        refuse_not_finite_points(outputs)
+        return outputs
 
     def _predict(self, X: Any) -> NDArray[np.float32]:
         outputs = np.asarray(self.regressor.predict(X), dtype=np.float32)
