@@ -40,6 +40,8 @@ ONLY_BY_NAME = (
     "ablations",
     "hidden_factors",
     "metric_ablations",
+    "metric_seconds",
+    "seen",
     "unseen",
 )
 """These take a quarter of an hour or more."""

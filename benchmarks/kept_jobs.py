@@ -1,9 +1,9 @@
 """`python -m benchmarks.kept_jobs FILE --seconds S NAME …`: jobs, a line each, until time is up.
 
-A benchmark that takes part has `jobs()`, in order of worth, and `work(deadline, *args)`, which
-gives rows. Results are added to FILE as they come; what is in it already is not done again, so that
-a call that was cut off is gone on with by another. `python -m benchmarks NAME --keep FOLDER` makes
-the record of what lies in the file that the variable KEPT_JOBS names.
+A benchmark that takes part has `jobs()` and `work(deadline, *args)`, which gives rows. Results are
+added to FILE as they come; what is in it already is not done again, so that a call that was cut off
+is gone on with by another. `python -m benchmarks NAME --keep FOLDER` makes the record of what lies
+in the file that the variable KEPT_JOBS names.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ class Job:
         Whose `work` does it.
     args : tuple
         Of strings and numbers.
+    turn : float
+        Those of a lower one come first, in whatever benchmark.
     keeps_device_busy : bool
         Whether the device has most of its work, and not the processor: jobs of both kinds are
         done beside each other.
@@ -48,6 +50,7 @@ class Job:
 
     benchmark: str
     args: tuple[Any, ...]
+    turn: float
     keeps_device_busy: bool
 
     @property
@@ -109,15 +112,14 @@ def run_until(
                 job, rows = worker.take()
                 if rows is not None:
                     yield job, rows
-                workers.remove(worker)
-                if worker.is_spoilt:
+                if worker.is_spoilt or not waiting:
                     worker.end()
+                    workers.remove(worker)
+                    if not waiting:
+                        continue
                     worker = _Worker(deadline)
-                if waiting:
-                    worker.give(waiting.pop())
                     workers.append(worker)
-                else:
-                    worker.end()
+                worker.give(waiting.pop())
     for worker in workers:
         print("out of time:", *worker.job.key, flush=True)
         worker.end()
@@ -173,8 +175,9 @@ def _serve(pipe: Connection, deadline: float) -> None:
                 pipe.send(("failed", traceback.format_exc()))
 
 
-def alternating(jobs: Sequence[Job]) -> list[Job]:
-    """Return jobs that keep the device busy in turn with the others, each kind in its order."""
+def in_order(jobs: Sequence[Job]) -> list[Job]:
+    """Return jobs by their turn, those that keep the device busy alternating with the others."""
+    jobs = sorted(jobs, key=lambda job: job.turn)
     kinds = [[job for job in jobs if job.keeps_device_busy is kind] for kind in (True, False)]
     return [job for job in chain.from_iterable(zip_longest(*kinds)) if job is not None]
 
@@ -218,7 +221,7 @@ def main() -> None:
     about = {"commit": describe_commit(), "machine": describe_machine()}
     began = time.monotonic()
     with options.file.open("a", encoding="utf-8") as file:
-        for job, rows in run_until(alternating(jobs), options.seconds, options.at_a_time):
+        for job, rows in run_until(in_order(jobs), options.seconds, options.at_a_time):
             seconds = round(time.monotonic() - began, 1)
             line = {"job": job.key, "rows": rows, "ended": seconds} | about
             file.write(json.dumps(line) + "\n")
@@ -227,4 +230,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks import kept_jobs  # whose classes are those that jobs raise
+
+    kept_jobs.main()

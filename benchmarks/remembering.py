@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
+from scipy.sparse import issparse
+
 from twofold.estimators._fitting import Fit, Fitting
 
 
@@ -22,7 +24,8 @@ def remembering() -> Iterator[None]:
     memory: dict[bytes, tuple[Fit, dict[str, Any]]] = {}
 
     def fit(self: Fitting, X: Any, relation: Any) -> Fit:
-        key = hashlib.sha256(X.tobytes()).digest()
+        parts = (X.data, X.indices, X.indptr) if issparse(X) else (X,)
+        key = hashlib.sha256(b"".join(part.tobytes() for part in parts)).digest()
         if key not in memory:
             memory[key] = plain(self, X, relation), self.rng.bit_generator.state
         fitted, state = memory[key]
