@@ -35,7 +35,13 @@ from twofold.regression._fit import (
     refuse_flipped_vectors,
 )
 from twofold.regression._input_checks import check_features, preprocessed, sound_features
-from twofold.regression._layers import layer_batches, layer_names, read_layers
+from twofold.regression._layers import (
+    WIDEST,
+    LayerNames,
+    layer_batches,
+    layer_names,
+    read_layers,
+)
 from twofold.regression._linear_map import LinearMap, describe_embedder, linear_map
 from twofold.regression._network import (
     MILD,
@@ -86,12 +92,14 @@ __all__ = [
     "RIDGE",
     "SMOOTHING",
     "STRONG",
+    "WIDEST",
     "Callback",
     "Embedder",
     "Epoch",
     "Features",
     "FeaturesAsGiven",
     "FittedEmbedder",
+    "LayerNames",
     "LinearMap",
     "Network",
     "NetworkEmbedder",
