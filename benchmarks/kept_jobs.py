@@ -123,8 +123,8 @@ def run_until(
     for worker in workers:
         print("out of time:", *worker.job.key, flush=True)
         worker.end()
-    for job in reversed(waiting):
-        print("never begun:", *job.key, flush=True)
+    if waiting:
+        print(f"never begun: {len(waiting)} jobs, first", *waiting[-1].key, flush=True)
 
 
 class _Worker:
