@@ -29,6 +29,8 @@ BENCHMARKS = (
     "records",
 )
 ONLY_BY_NAME = (
+    "engine",
+    "card",
     "equal_seconds",
     "few_pairs",
     "asking",
@@ -40,6 +42,8 @@ ONLY_BY_NAME = (
     "ablations",
     "hidden_factors",
     "metric_ablations",
+    "metric_seconds",
+    "seen",
     "unseen",
 )
 """These take a quarter of an hour or more."""

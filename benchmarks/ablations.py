@@ -9,7 +9,6 @@ nothing is to be deleted with its code.
 
 from __future__ import annotations
 
-import importlib
 import os
 import warnings
 from functools import lru_cache
@@ -21,6 +20,7 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.model_selection import train_test_split
 
 from benchmarks import asking
+from benchmarks.changing import changed
 from benchmarks.entity_features import text_features
 from benchmarks.figures import Figure
 from benchmarks.relations import why_no_data
@@ -104,28 +104,8 @@ def score(name: str, number: str, place: int, seed: int) -> float:
     warnings.simplefilter("ignore")
     if not number:
         return _auroc(name, seed)
-    module_name, _, constant = number.rpartition(".")
-    modules = _modules_with(module_name, constant)
-    before = {module: getattr(module, constant) for module in modules}
-    try:
-        for module in modules:
-            setattr(module, constant, NUMBERS[number][place])
+    with changed(number, NUMBERS[number][place]):
         return _auroc(name, seed)
-    finally:
-        for module, value in before.items():
-            setattr(module, constant, value)
-
-
-def _modules_with(module_name: str, constant: str) -> list[Any]:
-    """Return the modules in whose names a constant stands: its own, and those that import it."""
-    import sys
-
-    importlib.import_module(f"twofold.{module_name}")
-    return [
-        module
-        for key, module in list(sys.modules.items())
-        if key.startswith("twofold.") and constant in vars(module)
-    ]
 
 
 def _auroc(name: str, seed: int) -> float:
@@ -188,8 +168,8 @@ def _figures(name: str, scored: dict[Job, float]) -> list[Figure]:
     reached = [number for number in NUMBERS if name in REACHED_BY.get(number, FEW)]
     for number, values in [(number, NUMBERS[number]) for number in reached]:
         for place, value in enumerate(values):
-            changed = np.array([scored[name, number, place, seed] for seed in seeds])
-            gain = changed - defaults
+            values = np.array([scored[name, number, place, seed] for seed in seeds])
+            gain = values - defaults
             error = float(gain.std(ddof=1) / np.sqrt(len(gain)))
             title = f"{name}: {number.rpartition('.')[2]} = {value}"
             figures.append(Figure(title, float(gain.mean()), note=f"± {error:.4f}"))

@@ -73,12 +73,15 @@ def show(title: str, figures: Iterable[Figure]) -> None:
 
 
 def keep(path: Path, name: str, figures: Iterable[Figure], **setting: object) -> None:
-    """Write figures as a run record."""
+    """Write figures as a run record.
+
+    Of figures that were measured elsewhere, the setting names `commit` and `machine`.
+    """
     record = {
         "benchmark": name,
         "measured": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "commit": describe_commit(),
-        "machine": describe_machine(),
+        "commit": setting.pop("commit", None) or describe_commit(),
+        "machine": setting.pop("machine", None) or describe_machine(),
         "setting": setting,
         "figures": [asdict(figure) | {"passed": figure.passed} for figure in figures],
     }

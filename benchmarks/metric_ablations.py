@@ -11,21 +11,23 @@ from __future__ import annotations
 
 import os
 import warnings
+from contextlib import ExitStack
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.ablations import _modules_with
+from benchmarks.changing import changed
 from benchmarks.figures import Figure
 from benchmarks.hidden_factors import make_factors
 from benchmarks.relations import why_no_data
+from benchmarks.remembering import remembering
 from benchmarks.side_by_side import run_side_by_side
 from twofold import MetricLearner
 from twofold.datasets import load_omniglot, load_pubfig83
-from twofold.estimators._fitting import Fit, Fitting
 from twofold.evaluation import all_pairs_auroc, retrieval_scores
+from twofold.metric import GateCurve, _layer_space
 
 TITLE = "Ablations of the metric step: AUROC and recall@1 less the defaults', on classes never seen"
 N_SPLITS = int(os.environ.get("METRIC_ABLATION_SPLITS", "3"))
@@ -34,7 +36,7 @@ FIRST_SET = 100
 """Of the 24 factors: the seeds before were looked at when numbers were chosen."""
 N_PEOPLE, MOST_OF_A_PERSON = 60, 40
 NUMBERS: dict[str, tuple[Any, ...]] = {
-    "metric._layer_space.SHRINKAGE": (0.2, 0.5, 0.9),
+    "metric._selection.SHRINKAGES": ((0.2,), (0.5,), (0.9,), (0.5, 0.8), (0.2, 0.5, 0.8)),
     "metric._layer_space.DISCRIMINANT_SHRINKAGE": (0.001, 0.5),
     "metric._layer_space.MOST_DIRECTIONS": (128, 256),
     "metric._layer_space.N_SAMPLED": (512, 4096),
@@ -76,24 +78,23 @@ def score(name: str, number: int) -> Changes:
     X, classes, X_new, new_classes = _problem(name, number)
     changes: Changes = {}
     for metric in ("unseen", "auto"):
-        memory: dict[bytes, tuple[Fit, dict[str, Any]]] = {}
 
-        def scores(metric: str = metric, memory: Any = memory) -> tuple[float, float]:
-            with patch.object(Fitting, "fit", _remembering(memory)):
-                learner = MetricLearner(metric=metric, random_state=number, device="cpu")
-                points = learner.fit(X, classes).transform(X_new)
+        def scores(metric: str = metric) -> tuple[float, float]:
+            learner = MetricLearner(metric=metric, random_state=number, device="cpu")
+            points = learner.fit(X, classes).transform(X_new)
             retrieved = retrieval_scores(
                 points, new_classes, k=(1,), metric="cosine", n_resamples=0
             )
             return all_pairs_auroc(points, new_classes, metric="cosine"), retrieved.recall_at[1]
 
-        changes[metric, "", -1] = scores()
-        for constant, values in NUMBERS.items():
-            if constant == SHARE and metric == "unseen":
-                continue
-            for place, value in enumerate(values):
-                with _changed(constant, value):
-                    changes[metric, constant, place] = scores()
+        with remembering():
+            changes[metric, "", -1] = scores()
+            for constant, values in NUMBERS.items():
+                if constant == SHARE and metric == "unseen":
+                    continue
+                for place, value in enumerate(values):
+                    with _changed(constant, value):
+                        changes[metric, constant, place] = scores()
     return changes
 
 
@@ -128,31 +129,10 @@ def _means_of_pixels(images: NDArray[Any], side: int) -> NDArray[np.float32]:
     return parts.mean(axis=(3, 5), dtype=np.float32).reshape(n, -1)
 
 
-def _remembering(memory: dict[bytes, tuple[Fit, dict[str, Any]]]) -> Any:
-    """Return a `Fitting.fit` that trains once on the same rows, and leaves the same generator."""
-    plain = Fitting.fit
-
-    def fit(self: Fitting, X: Any, relation: Any) -> Fit:
-        key = X.tobytes()
-        if key not in memory:
-            memory[key] = plain(self, X, relation), self.rng.bit_generator.state
-        fitted, state = memory[key]
-        self.rng.bit_generator.state = state
-        return fitted
-
-    return fit
-
-
-def _changed(constant: str, value: Any) -> Any:
-    """Change a constant wherever it is imported, and where it is the default of a parameter."""
-    from contextlib import ExitStack
-
-    from twofold.metric import GateCurve, _layer_space
-
-    module_name, _, attribute = constant.rpartition(".")
-    stack = ExitStack()
-    for module in _modules_with(module_name, attribute):
-        stack.enter_context(patch.object(module, attribute, value))
+def _changed(constant: str, value: Any) -> ExitStack:
+    """Change a constant, and where it is the default of a parameter."""
+    stack = changed(constant, value)
+    attribute = constant.rpartition(".")[2]
     if attribute == "SHARE":
         stack.enter_context(patch.object(GateCurve.__init__, "__defaults__", (value,)))
     if attribute == "MOST_DIRECTIONS":
@@ -171,10 +151,10 @@ def _figures(name: str, parts: list[Changes]) -> list[Figure]:
                 continue
             gain = scores - np.array([part[metric, "", -1][which] for part in parts])
             error = float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else 0.0
-            changed = f"{constant.rpartition('.')[2]} = {NUMBERS[constant][place]}"
+            other = f"{constant.rpartition('.')[2]} = {NUMBERS[constant][place]}"
             figures.append(
                 Figure(
-                    f"{name}, {metric}, {changed}: {title}",
+                    f"{name}, {metric}, {other}: {title}",
                     float(gain.mean()),
                     note=f"± {error:.4f}",
                 )

@@ -37,8 +37,8 @@ def run_side_by_side(
     """
     spawn = multiprocessing.get_context("spawn")
     with (
-        _one_thread_each(),
-        ProcessPoolExecutor(n_at_a_time, spawn, _begin, (warm_up,)) as pool,
+        one_thread_each(),
+        ProcessPoolExecutor(n_at_a_time, spawn, begin_process, (warm_up,)) as pool,
     ):
         running = {pool.submit(function, *job): job for job in jobs}
         for done in as_completed(running):
@@ -46,7 +46,7 @@ def run_side_by_side(
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
+def one_thread_each() -> Iterator[None]:
     """Have processes that are started meanwhile use one thread: Numba looks when it is loaded."""
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
@@ -60,7 +60,8 @@ def _one_thread_each() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _begin(warm_up: Callable[[], object] | None) -> None:
+def begin_process(warm_up: Callable[[], object] | None = None) -> None:
+    """Have this process use one thread, and stand back behind others."""
     import torch
 
     torch.set_num_threads(1)

@@ -127,6 +127,27 @@ def test_a_layer_that_is_not_there_is_refused():
         learner(embedder=Network(max_epochs=1, layers=["neck"])).fit(X, Y)
 
 
+@pytest.mark.parametrize("metric", ["auto", "unseen"])
+def test_a_module_without_inner_vectors_is_said_to_have_features_and_output_alone(metric):
+    model = learner(metric, embedder=Network(nn.Linear(64, 16), max_epochs=3))
+    with pytest.warns(UserWarning, match="no inner layer .* so features and output are compared"):
+        model.fit(X, Y)
+    assert recall_at_1(model, NEW, NEW_CLASSES) > 0.95
+    # Whom the layers were named by has said so.
+    model.set_params(embedder__layers=[]).fit(X, Y)
+    model.set_params(metric="seen", embedder__layers="auto").fit(X, Y)
+
+
+def test_where_the_features_are_too_wide_too_there_is_only_the_output(monkeypatch):
+    monkeypatch.setattr("twofold.regression._layers.WIDEST", 32)
+    model = learner(embedder=Network(nn.Linear(64, 16), max_epochs=1))
+    with pytest.warns(UserWarning, match="no inner layer .* so points are its output"):
+        model.fit(X, Y)
+    assert model.metric_ == "dot"
+    with pytest.raises(ValueError, match="metric='unseen' joins what comes before the output"):
+        model.set_params(metric="unseen").fit(X, Y)
+
+
 def test_too_few_classes_to_hold_some_out_leave_the_output(caplog):
     few = Y < 3
     with caplog.at_level(logging.INFO, logger="twofold"):

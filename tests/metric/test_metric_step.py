@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,15 @@ import torch
 from toy_layers import part
 
 from twofold.evaluation import retrieval_scores
-from twofold.metric import HeldOut, MetricStep, equal_selection, fit_metric, select_metric
+from twofold.metric import (
+    ClassKinds,
+    HeldOut,
+    LayerSample,
+    MetricStep,
+    equal_selection,
+    fit_metric,
+    select_metric,
+)
 from twofold.metric._gate import GateCurve, fit_curve, gated
 
 
@@ -131,3 +140,32 @@ def test_gated_points_have_length_one(rng):
     points = gated(torch.eye(4), torch.eye(4), shares).numpy()
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1)
     np.testing.assert_allclose((points[:, 4:] ** 2).sum(axis=1), [0, 0.25, 0.5, 0.75])
+
+
+def test_the_shrinkage_that_tells_kinds_held_out_apart_is_selected(rng, monkeypatch):
+    # Within a class the last coordinate varies a hundred times as much as the others, and says
+    # nothing: it is all that is seen, unless all are whitened.
+    samples = [vectors_with_a_loud_coordinate(rng) for _ in range(2)]
+    for given, best in (((1.0, 0.01), 0.01), ((0.01, 1.0), 0.01), ((1.0,), 1.0)):
+        monkeypatch.setattr("twofold.metric._selection.SHRINKAGES", given)
+        selection, _ = select_metric(HeldOut(*samples, None, 10), ("output",), rng)
+        assert selection.shrinkage == best
+
+
+def test_the_shrinkage_that_was_selected_is_solved_with(rng):
+    trained = vectors_with_a_loud_coordinate(rng)
+    selection = equal_selection(["inner"])
+    little, whole = (
+        fit_metric(replace(selection, shrinkage=shrinkage), trained, 512)
+        for shrinkage in (0.01, 1.0)
+    )
+    classes = trained.kinds.classes
+    scores = [map_at_r(step.transform(trained.layers), classes) for step in (little, whole)]
+    assert scores[0] > scores[1] + 0.2
+
+
+def vectors_with_a_loud_coordinate(rng):
+    classes = np.repeat(np.arange(10), 20)
+    quiet = rng.normal(size=(10, 4))[classes] + 0.1 * rng.normal(size=(200, 4))
+    vectors = torch.from_numpy(np.hstack([quiet, 10 * rng.normal(size=(200, 1))])).float()
+    return LayerSample({"inner": vectors, "output": vectors[:, :1] * 0}, ClassKinds(classes))

@@ -8,7 +8,7 @@ import torch
 
 from twofold.metric import ClassKinds
 from twofold.metric._layer_space import unit_rows
-from twofold.metric._weights import fit_weights, nearest_gaps, weighted_loss
+from twofold.metric._weights import draw_both, fit_weights, nearest_gaps, weighted_loss
 
 
 def spaces(rng, n_classes, *sizes):
@@ -29,7 +29,8 @@ def weigh(points, classes, rng, prior=None):
     alike, known = ClassKinds(classes).blocks("cpu")
     prior = np.ones(len(points)) if prior is None else np.array(prior)
     n_kinds = len(np.unique(classes))
-    return fit_weights(cosines_of(points), alike, known, prior, n_kinds, rng)
+    pairs = draw_both(alike, known, rng)
+    return fit_weights(cosines_of(points), alike, known, prior, n_kinds, pairs).weights
 
 
 def test_what_tells_kinds_apart_counts_and_noise_does_not(rng):

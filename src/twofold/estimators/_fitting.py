@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twofold._core.warnings import TargetWarning, unsaid
+from twofold._core.warnings import TargetWarning, unsaid, warn_user
 from twofold.estimators._plan import Plan
 from twofold.evaluation import Metric
 from twofold.feedback import (
@@ -22,8 +22,10 @@ from twofold.feedback import (
 )
 from twofold.metric import MetricProblem, MetricSelection, MetricStep, Read
 from twofold.regression import (
+    WIDEST,
     Embedder,
     FittedEmbedder,
+    LayerNames,
     OutputScale,
     TrainingConfig,
     fit_embedder,
@@ -117,6 +119,8 @@ class Fitting:
         """Fit, and solve how layers are compared: see `twofold.metric`."""
         fit, began = self.fit(X, relation), time.perf_counter()
         names = layer_names(fit.embedder, X, self.plan.layers)
+        if not _has_layers_to_join(names, self.plan):
+            return fit
 
         def reader(embedder: Embedder) -> Read:
             return lambda rows: read_layers(embedder, take_rows(X, rows), names.every)
@@ -176,6 +180,26 @@ class Fitting:
             return relation
         targets = self.plan.targets
         return relation.sample_pairs(targets.n_similar, targets.n_dissimilar, random_state=self.rng)
+
+
+def _has_layers_to_join(names: LayerNames, plan: Plan) -> bool:
+    """Whether there is more than the output; say what is done where no inner layer is."""
+    if not names.hidden and plan.metric_step == "unseen":
+        raise ValueError(
+            "metric='unseen' joins what comes before the output, but the embedder has no inner "
+            f"layer that gives a vector for each item, and its features have more than {WIDEST:,} "
+            "values. Give a network with such a layer, narrower features, or metric='seen'."
+        )
+    is_own = isinstance(plan.embedder, TrainingConfig) and plan.embedder.name is None
+    if is_own and plan.layers is None and not names.has_inner:
+        instead = "features and output are compared" if names.hidden else "points are its output"
+        warn_user(
+            f"The network has no inner layer that gives a vector for each item, so {instead}. For "
+            "kinds never seen give it one, such as nn.Linear and nn.ReLU before its last layer; "
+            "metric='seen' needs none.",
+            UserWarning,
+        )
+    return bool(names.hidden)
 
 
 def selected_fit(selection: Selection, problem: Problem) -> Fit:

@@ -93,7 +93,10 @@ def variants_of(layer: str, n_values: int, n_classes: int) -> list[Variant]:
 
 
 def fit_layer_spaces(
-    named: Iterable[tuple[str, Variant]], layers: Mapping[str, Tensor], kinds: Kinds
+    named: Iterable[tuple[str, Variant]],
+    layers: Mapping[str, Tensor],
+    kinds: Kinds,
+    shrinkage: float = SHRINKAGE,
 ) -> list[LayerSpace]:
     """Return the maps of layers, from the vectors of items and their kinds.
 
@@ -114,13 +117,15 @@ def fit_layer_spaces(
         By name.
     kinds : Kinds
         Of the items.
+    shrinkage : float
+        s of what is whitened.
     """
     of_layers: dict[str, _CentredLayer] = {}
     spaces = []
     for layer, variant in named:
         if layer not in of_layers:
             of_layers[layer] = _CentredLayer(layer, layers[layer], kinds)
-        spaces.append(of_layers[layer].space(variant))
+        spaces.append(of_layers[layer].space(variant, shrinkage))
     return spaces
 
 
@@ -134,7 +139,7 @@ class _CentredLayer:
         self.leading = leading_directions(centred)
         self.narrow = centred @ self.leading
 
-    def space(self, variant: Variant) -> LayerSpace:
+    def space(self, variant: Variant, shrinkage: float) -> LayerSpace:
         if variant == "as given":
             return LayerSpace(
                 self.layer, variant, torch.zeros_like(self.mean), self._with_mean_direction()
@@ -144,8 +149,8 @@ class _CentredLayer:
             return LayerSpace(self.layer, variant, self.mean, self.leading, lift)
         residuals, n_free = self.kinds.residuals(self.narrow)
         within = (residuals.T @ residuals).double() / max(1, n_free)
-        shrinkage = SHRINKAGE if variant == "whitened" else DISCRIMINANT_SHRINKAGE
-        matrix = _inverse_root(within, shrinkage)
+        is_whitened = variant == "whitened"
+        matrix = _inverse_root(within, shrinkage if is_whitened else DISCRIMINANT_SHRINKAGE)
         if variant == "discriminant":
             means = self.kinds.means(self.narrow).double() @ matrix
             noise = self.kinds.mean_variance() * matrix.T @ within @ matrix

@@ -12,13 +12,17 @@ from torch import Tensor
 from twofold.metric._gate import MOST_CLASSES, GateCurve, fit_curve
 from twofold.metric._kinds import Kinds
 from twofold.metric._layer_space import (
+    SHRINKAGE,
     LayerSpace,
     Variant,
     fit_layer_spaces,
     unit_rows,
     variants_of,
 )
-from twofold.metric._weights import fit_weights
+from twofold.metric._weights import Ends, draw_both, fit_weights
+
+SHRINKAGES: tuple[float, ...] = (SHRINKAGE,)
+"""Of the covariance within kinds: the one that tells kinds held out apart best is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,8 @@ class MetricSelection:
         How much each counts; they sum to 1.
     gate : GateCurve or None
         The output's share; None without one.
+    shrinkage : float
+        Of what is whitened.
     n_held_out : int
         Classes, labels or groups that were held out; 0 if nothing could be chosen.
     scores : dict
@@ -43,6 +49,7 @@ class MetricSelection:
     spaces: tuple[tuple[str, Variant], ...]
     weights: tuple[float, ...]
     gate: GateCurve | None = None
+    shrinkage: float = SHRINKAGE
     n_held_out: int = 0
     scores: dict[str, float] = field(default_factory=dict)
 
@@ -106,28 +113,38 @@ def select_metric(
     rng : Generator
         Draws pairs.
     """
+    pairs = draw_both(*held_out.unseen.kinds.blocks(held_out.unseen.device), rng)
+    candidates = [_weigh(held_out, outputs, shrinkage, pairs) for shrinkage in SHRINKAGES]
+    selection, spaces, _ = min(candidates, key=lambda candidate: candidate[2])
+    if held_out.seen is not None and 0 < held_out.trained.kinds.n_classes <= MOST_CLASSES:
+        selection = replace(selection, gate=_fit_gate(selection, spaces, held_out))
+    return selection, spaces
+
+
+def _weigh(
+    held_out: HeldOut, outputs: tuple[str, ...], shrinkage: float, pairs: tuple[Ends, Ends]
+) -> tuple[MetricSelection, list[LayerSpace], float]:
+    """Return the spaces that count by one shrinkage, and the loss on kinds held out."""
     trained, unseen = held_out.trained, held_out.unseen
     named = [
         (name, variant)
         for name, vectors in trained.layers.items()
         for variant in variants_of(name, vectors.shape[1], trained.kinds.n_classes)
     ]
-    spaces = fit_layer_spaces(named, trained.layers, trained.kinds)
-    alike, known = unseen.kinds.blocks(unseen.device)
+    spaces = fit_layer_spaces(named, trained.layers, trained.kinds, shrinkage)
     points = [space.apply(unseen.layers[space.layer]) for space in spaces]
     similarity = torch.stack([some @ some.T for some in points])
     prior = np.array([float(space.layer not in outputs) for space in spaces])
-    weights = fit_weights(similarity, alike, known, prior, held_out.n_kinds, rng)
-    kept = np.flatnonzero(weights)
+    blocks = unseen.kinds.blocks(unseen.device)
+    fitted = fit_weights(similarity, *blocks, prior, held_out.n_kinds, pairs)
+    kept = np.flatnonzero(fitted.weights)
     selection = MetricSelection(
         tuple(named[k] for k in kept),
-        tuple(float(weight) for weight in weights[kept]),
+        tuple(float(weight) for weight in fitted.weights[kept]),
+        shrinkage=shrinkage,
         n_held_out=held_out.n_kinds,
     )
-    counting = [spaces[k] for k in kept]
-    if held_out.seen is not None and 0 < trained.kinds.n_classes <= MOST_CLASSES:
-        selection = replace(selection, gate=_fit_gate(selection, counting, held_out))
-    return selection, counting
+    return selection, [spaces[k] for k in kept], fitted.loss
 
 
 def equal_selection(names: list[str]) -> MetricSelection:

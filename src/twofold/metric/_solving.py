@@ -33,7 +33,7 @@ from twofold.metric._selection import (
     select_metric,
 )
 from twofold.metric._step import MetricStep, assemble_step, fit_metric
-from twofold.metric._weights import draw_pairs
+from twofold.metric._weights import draw_both
 from twofold.relations import LabelRelation, PairRelation, is_classes
 
 Read = Callable[[Rows], Mapping[str, Tensor]]
@@ -216,7 +216,7 @@ def held_out_scores(
 
 def _auroc(points: Tensor, part: LayerSample, rng: np.random.Generator) -> float:
     alike, known = part.kinds.blocks(part.device)
-    pairs = [draw_pairs(some, rng) for some in (alike, known & ~alike)]
+    pairs = draw_both(alike, known, rng)
     cosines = [(points[left] * points[right]).sum(dim=1).cpu().numpy() for left, right in pairs]
     is_alike = np.repeat([1.0, 0.0], [len(some) for some in cosines])
     return pair_auroc(is_alike, np.concatenate(cosines))

@@ -146,7 +146,7 @@ def fit_metric(selection: MetricSelection, part: LayerSample, n_components: int)
     n_components : int
         Of points, at most.
     """
-    spaces = fit_layer_spaces(selection.spaces, part.layers, part.kinds)
+    spaces = fit_layer_spaces(selection.spaces, part.layers, part.kinds, selection.shrinkage)
     return assemble_step(selection, spaces, part, n_components)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -18,14 +20,34 @@ PRIOR_PAIRS = 1.0
 """How strongly weights are drawn to their prior, in pairs of held-out kinds: few say little."""
 
 
+Ends = tuple[Tensor, Tensor]
+"""Of pairs: rows and columns."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedWeights:
+    """How much each space counts.
+
+    Attributes
+    ----------
+    weights : ndarray of float64, shape (n_spaces,)
+        They sum to 1.
+    loss : float
+        What was minimised.
+    """
+
+    weights: NDArray[np.float64]
+    loss: float
+
+
 def fit_weights(
     similarity: Tensor,
     alike: Tensor,
     known: Tensor,
     prior: NDArray[np.float64],
     n_kinds: int,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
+    pairs: tuple[Ends, Ends],
+) -> FittedWeights:
     """Return weights w ≥ 0 that sum to 1, one a space, of held-out items.
 
     The similarity of a pair is Σ_k w_k cos_k. Minimised over w ≥ 0 and b: the mean log-loss of
@@ -43,25 +65,25 @@ def fit_weights(
         What weights are drawn to, up to one factor.
     n_kinds : int
         How many were held out.
-    rng : Generator
-        Draws pairs.
+    pairs : tuple
+        Random ones of items that are alike, and of items that are not.
     """
-    pairs = [draw_pairs(alike, rng), draw_pairs(known & ~alike, rng)]
     cosines = np.concatenate([_at(similarity, *ends) for ends in pairs])
     is_alike = np.arange(len(cosines)) < len(pairs[0][0])
     n_pairs_of_kinds = max(1, n_kinds * (n_kinds - 1) // 2)
     ridge = PRIOR_PAIRS / n_pairs_of_kinds * float(cosines.var()) / len(prior)
-    weights = minimize(
+    solution = minimize(
         weighted_loss,
         np.append(3 * prior / prior.sum(), 0.0),
         (cosines, is_alike, nearest_gaps(similarity, alike, known), ridge, prior),
         jac=True,
         bounds=[(0.0, None)] * len(prior) + [(None, None)],
         method="L-BFGS-B",
-    ).x[:-1]
+    )
+    weights = np.asarray(solution.x[:-1])
     if not weights.sum() > 0:  # nothing tells these kinds apart
-        return np.asarray(prior / prior.sum())
-    return np.asarray(weights / weights.sum())
+        weights = prior
+    return FittedWeights(weights / weights.sum(), float(solution.fun))
 
 
 def weighted_loss(
@@ -100,7 +122,12 @@ def nearest_gaps(similarity: Tensor, alike: Tensor, known: Tensor) -> NDArray[np
     return _at(similarity, *ends[0]) - _at(similarity, *ends[1])
 
 
-def draw_pairs(pairs: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+def draw_both(alike: Tensor, known: Tensor, rng: np.random.Generator) -> tuple[Ends, Ends]:
+    """Return some pairs of items that are alike, and some of items that are known not to be."""
+    return draw_pairs(alike, rng), draw_pairs(known & ~alike, rng)
+
+
+def draw_pairs(pairs: Tensor, rng: np.random.Generator) -> Ends:
     """Return some pairs at random, each once, as rows and columns."""
     ends = torch.triu(pairs).nonzero()
     if len(ends) > MOST_PAIRS:

@@ -36,7 +36,13 @@ from twofold.regression._fit import (
 )
 from twofold.regression._input_checks import check_features, preprocessed, sound_features
 from twofold.regression._inputs import Inputs
-from twofold.regression._layers import layer_batches, layer_names, read_layers
+from twofold.regression._layers import (
+    WIDEST,
+    LayerNames,
+    layer_batches,
+    layer_names,
+    read_layers,
+)
 from twofold.regression._linear_map import LinearMap, describe_embedder, linear_map
 from twofold.regression._network import (
     MILD,
@@ -87,6 +93,7 @@ __all__ = [
     "SMOOTHING",
     "STRONG",
     "Augment",
+    "WIDEST",
     "Callback",
     "Embedder",
     "Epoch",
@@ -94,6 +101,7 @@ __all__ = [
     "FeaturesAsGiven",
     "FittedEmbedder",
     "Inputs",
+    "LayerNames",
     "LinearMap",
     "Network",
     "NetworkEmbedder",

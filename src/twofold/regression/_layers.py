@@ -53,6 +53,11 @@ class LayerNames:
         """All of them."""
         return (*self.hidden, *self.outputs)
 
+    @property
+    def has_inner(self) -> bool:
+        """Whether there is a hidden layer beside the features."""
+        return not set(self.hidden) <= {FEATURES}
+
 
 def layer_names(
     embedder: NetworkEmbedder | RegressorEmbedder,
