@@ -64,7 +64,7 @@ class Recipe:
 
 
 _PAPER = {"architecture": "cifar10", "batch_size": 512, "optimiser": "muon"}
-_CHARACTERS = {
+_DENSE = {
     "architecture": "mnist",
     "batch_size": 512,
     "learning_rate": 4e-3,
