@@ -63,8 +63,9 @@ def plain_parameters(learner: BaseEstimator, nested: Collection[str]) -> dict[st
     """Return the parameters that JSON takes, `nested` ones by the name of their class.
 
     What it does not take is made anew when a model is opened, or is of no more use. A checkpoint is
-    a path, of this machine.
+    a path, of this machine. None is written where another value is the default.
     """
+    defaults = inspect.signature(type(learner)).parameters
     plain: dict[str, Any] = {}
     for name, value in learner.get_params(deep=False).items():
         if type(value).__name__ in nested:
@@ -75,6 +76,8 @@ def plain_parameters(learner: BaseEstimator, nested: Collection[str]) -> dict[st
             plain[name] = value.item()
         elif isinstance(value, bool | int | float | str) and name != "checkpoint":
             plain[name] = value
+        elif value is None and defaults[name].default is not None:
+            plain[name] = None
     return plain
 
 
