@@ -172,6 +172,8 @@ def _refuse_disagreement(file: Path, card: dict[str, Any]) -> None:
         "its two input shapes differ": not is_regressor
         and bool(card["input_shape"])
         and card["input_shape"] != shape,
+        "it averages views of items that are no images": embedder.get("n_views", 1) > 1
+        and len(shape) != 3,
         "it has more features than its network takes": bool(shape)
         and n_features not in (None, shape[0]),
         "it has another number of feature names than of features": names is not None
