@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from twofold import MetricLearner, Network, PairRelation, Targets, TripletRelation, load
+from twofold.regression import Augment
 
 IMAGES = np.arange(60 * 3 * 8 * 8).astype(np.uint8).reshape(60, 3, 8, 8)
 BY_FEEDBACK = {"validation_fraction": 0, "feedback": 5}
@@ -79,6 +80,7 @@ def misaligned(array):
         ({}, X, {"y": Y}),
         ({"embedder": Network("mnist", max_epochs=1)}, X, {"y": Y}),
         ({"embedder": Network("cifar10", max_epochs=1, augment="flips")}, IMAGES, {"y": Y}),
+        ({"embedder": Network("mnist", max_epochs=1, views=3)}, IMAGES, {"y": Y}),
         ({"embedder": Ridge(), "n_components": 1}, X, {"y": Y}),
         ({"feedback": 0}, X, {"relation": PAIRS}),
         ({"embedder": "auto", "feedback": 5}, X, {"relation": PAIRS}),
@@ -129,6 +131,35 @@ def test_parameters_threshold_and_names_are_kept_as_far_as_json_can(tmp_path):
     np.testing.assert_array_equal(again.predict_pairs(A, B), learner.predict_pairs(A, B))
     with pytest.raises(ValueError, match="feature names should match"):
         again.transform(frame[list("edcba")])
+
+
+def test_how_images_are_changed_and_seen_is_kept(tmp_path):
+    augment = Augment(flips=True, shift=np.int64(1), rotation=np.float32(7.5), cutout=2)
+    network = Network("mnist", max_epochs=1, augment=augment, averaged=0.5, views=2)
+    learner = quick_learner(embedder=network, metric="seen").fit(IMAGES, Y)
+    folder = learner.save(tmp_path / "model")
+    again = load(folder, device="cpu").embedder
+    assert again.augment.get_params() == augment.get_params()
+    assert (again.averaged, again.views) == (0.5, 2)
+    unknown = {"Augment": {"flips": True, "blur": 3}}
+    card = json.loads((folder / "model.json").read_text())
+    card["parameters"]["embedder"]["Network"]["augment"] = unknown
+    (folder / "model.json").write_text(json.dumps(card))
+    refuse(folder, ValueError, "is damaged: Augment has no parameter 'blur'")
+
+
+def test_images_that_were_not_to_be_changed_are_not(tmp_path):
+    network = Network("mnist", max_epochs=1, augment=None)
+    learner = quick_learner(embedder=network, metric="seen").fit(IMAGES, Y)
+    assert load(learner.save(tmp_path / "model"), device="cpu").embedder.augment is None
+
+
+def test_a_model_of_before_there_were_views_has_one(model):
+    points = load(model, device="cpu").transform(X)
+    change_card(model, n_views=DELETED)
+    again = load(model, device="cpu")
+    assert again.embedder_.n_views == 1
+    np.testing.assert_array_equal(again.transform(X), points)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, table])
@@ -248,6 +279,8 @@ def test_what_is_no_model_is_refused(model, data, tmp_path):
         ({"has_data": DELETED, "selection": DELETED}, "it lacks has_data, selection"),
         ({"learner": "Path"}, "holds a 'Path', which this Twofold does not know"),
         ({"file": "../secret"}, r"is damaged: at embedder/file, '\.\./secret' is not one of"),
+        ({"n_views": 4}, r"is damaged: at embedder/n_views, 4 is not one of \[1, 2, 3, 6\]"),
+        ({"n_views": 6}, "is damaged: it averages views of items that are no images"),
     ],
 )
 def test_a_card_that_says_something_else_is_refused(model, entries, sentence):

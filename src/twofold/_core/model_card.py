@@ -63,8 +63,9 @@ def plain_parameters(learner: BaseEstimator, nested: Collection[str]) -> dict[st
     """Return the parameters that JSON takes, `nested` ones by the name of their class.
 
     What it does not take is made anew when a model is opened, or is of no more use. A checkpoint is
-    a path, of this machine.
+    a path, of this machine. None is written where another value is the default.
     """
+    defaults = inspect.signature(type(learner)).parameters
     plain: dict[str, Any] = {}
     for name, value in learner.get_params(deep=False).items():
         if type(value).__name__ in nested:
@@ -75,6 +76,8 @@ def plain_parameters(learner: BaseEstimator, nested: Collection[str]) -> dict[st
             plain[name] = value.item()
         elif isinstance(value, bool | int | float | str) and name != "checkpoint":
             plain[name] = value
+        elif value is None and defaults[name].default is not None:
+            plain[name] = None
     return plain
 
 
@@ -169,6 +172,8 @@ def _refuse_disagreement(file: Path, card: dict[str, Any]) -> None:
         "its two input shapes differ": not is_regressor
         and bool(card["input_shape"])
         and card["input_shape"] != shape,
+        "it averages views of items that are no images": embedder.get("n_views", 1) > 1
+        and len(shape) != 3,
         "it has more features than its network takes": bool(shape)
         and n_features not in (None, shape[0]),
         "it has another number of feature names than of features": names is not None

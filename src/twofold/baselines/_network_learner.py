@@ -42,6 +42,7 @@ from twofold.regression import (
     out_of_memory_sentence,
     prepare_network,
     refuse_augmented,
+    refuse_views,
     resolve_network,
     survives_fork,
     train_network,
@@ -98,6 +99,7 @@ class NetworkLearner(EmbeddingLearner):
         with out_of_memory_sentence(config.batch_size):
             shape = item_shape(X)
             refuse_augmented(config.augment, shape)
+            refuse_views(config.views, shape)
             features = open_features(X, config.device)
             prepared = prepare_network(
                 config.architecture,
@@ -167,7 +169,9 @@ class NetworkLearner(EmbeddingLearner):
         self, network: nn.Module, shape: tuple[int, ...], config: TrainingConfig
     ) -> NetworkEmbedder:
         """Return what embeds by a network, trained or on its way."""
-        return NetworkEmbedder(network, shape, config.device, config.name, self._output_scale())
+        return NetworkEmbedder(
+            network, shape, config.device, config.name, self._output_scale(), config.views
+        )
 
     def _output_scale(self) -> OutputScale | None:
         """Return what leads from the network's outputs to points, where they differ."""

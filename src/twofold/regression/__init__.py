@@ -84,6 +84,7 @@ from twofold.regression._training import (
     TrainingHistory,
     train_network,
 )
+from twofold.regression._views import refuse_views
 
 __all__ = [
     "DATA_ERRORS",
@@ -160,6 +161,7 @@ __all__ = [
     "refuse_not_finite",
     "refuse_other_rows",
     "refuse_unknown_embedder",
+    "refuse_views",
     "resolve_network",
     "ridge_basis",
     "save_embedder",

@@ -72,14 +72,18 @@ def resolve_augment(augment: object) -> Augment | None:
         return AUGMENTS[str(augment)]
     if not isinstance(augment.flips, bool):
         raise TypeError(f"augment.flips must be True or False, got {augment.flips!r}.")
-    check_count("augment.shift", augment.shift, 0)
-    check_count("augment.cutout", augment.cutout, 0)
-    if check_number("augment.rotation", augment.rotation, 0) > 180:
+    checked = Augment(
+        flips=augment.flips,
+        shift=check_count("augment.shift", augment.shift, 0),
+        rotation=check_number("augment.rotation", augment.rotation, 0),
+        cutout=check_count("augment.cutout", augment.cutout, 0),
+    )
+    if checked.rotation > 180:
         raise ValueError(
             f"augment.rotation must be at most 180 degrees, which is every way round, got "
-            f"{augment.rotation}."
+            f"{checked.rotation:g}."
         )
-    return None if augment.changes_nothing else augment
+    return None if checked.changes_nothing else checked
 
 
 def refuse_augmented(augment: Augment | None, item_shape: tuple[int, ...]) -> None:

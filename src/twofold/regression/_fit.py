@@ -39,6 +39,7 @@ from twofold.regression._training import (
     TrainingHistory,
     train_network,
 )
+from twofold.regression._views import refuse_views
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,6 +118,7 @@ def fit_embedder(
     with out_of_memory_sentence(config.batch_size):
         shape = item_shape(X)
         refuse_augmented(config.augment, shape)
+        refuse_views(config.views, shape)
         features = open_features(X, config.device)
         network = prepare_network(
             config.architecture,
@@ -144,7 +146,7 @@ def fit_embedder(
             config,
             rng,
             validate=validation_loss(validation, config.batch_size),
-            callback=embedding_callback(callback, shape, config.device, output_scale),
+            callback=embedding_callback(callback, shape, config.device, output_scale, config.views),
             checkpoint=checkpoint,
         )
     fitted_network = NetworkEmbedder(
@@ -174,7 +176,7 @@ def refresh_embedder(
         task = RegressionTask(features, items, targets, config.device, config.augment)
         embedder.network.to(config.device)
         told = embedding_callback(
-            callback, embedder.input_shape, config.device, embedder.output_scale
+            callback, embedder.input_shape, config.device, embedder.output_scale, embedder.n_views
         )
         history = train_network(embedder.network, task, config, rng, callback=told)
     embedder.device = config.device
@@ -186,13 +188,14 @@ def embedding_callback(
     input_shape: tuple[int, ...],
     device: str,
     output_scale: OutputScale | None,
+    n_views: int,
 ) -> Callback | None:
     """Return a callback whose epochs can embed features by the network as it stands."""
     if callback is None:
         return None
 
     def report(epoch: Epoch) -> Any:
-        embedder = NetworkEmbedder(epoch.network, input_shape, device, output_scale=output_scale)
+        embedder = NetworkEmbedder(epoch.network, input_shape, device, None, output_scale, n_views)
         return callback(replace(epoch, embed=embedder.predict))
 
     return report

@@ -161,7 +161,6 @@ def resolve_network(
     is_fast = isinstance(architecture, str) and architecture in FAST_NETWORKS
     check_choice("loss", network.loss, ("auto", *get_args(Regression)))
     check_choice("optimiser", network.optimiser, ("auto", *get_args(OptimiserName)))
-    _check_views(network.views)
     optimiser = _or_auto(network.optimiser, "muon" if is_fast else "adamw")
     muon_rate = FAST_RATE if is_fast else MUON_RATE
     rate = {"adamw": learning_rate, "sgd": SGD_RATE, "muon": muon_rate}[optimiser]
@@ -184,16 +183,18 @@ def resolve_network(
         schedule="linear" if optimiser == "muon" else "warm cosine",
         augment=resolve_augment(_or_auto(network.augment, FAST_AUGMENT if is_fast else None)),
         averaged=check_share("averaged", network.averaged),
-        views=network.views,
+        views=_checked_views(network.views),
         epoch_size=None if epoch_size is None else check_count("epoch_size", epoch_size),
         device=device,
     )
 
 
-def _check_views(views: object) -> None:
-    if isinstance(views, bool) or views not in VIEWS:
+def _checked_views(views: object) -> int:
+    n_views = check_count("views", views)
+    if n_views not in VIEWS:
         allowed = ", ".join(map(str, VIEWS))
-        raise ValueError(f"views must be one of {allowed}, got {views!r}.")
+        raise ValueError(f"views must be one of {allowed}, got {n_views}.")
+    return n_views
 
 
 def _fast_batch_size(n_items: int | None) -> int:

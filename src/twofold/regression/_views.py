@@ -21,6 +21,15 @@ VIEWS: dict[int, tuple[tuple[bool, int, int], ...]] = {
 are for images that may be mirrored, three for those that may not, six for both."""
 
 
+def refuse_views(n_views: int, item_shape: tuple[int, ...]) -> None:
+    """Only images can be mirrored and moved."""
+    if n_views > 1 and len(item_shape) != 3:
+        raise ValueError(
+            f"views={n_views} averages views of images of shape (channels, height, width), but "
+            f"items have shape {item_shape}. Leave views out."
+        )
+
+
 def view_of(images: Tensor, mirrored: bool, down: int, right: int) -> Tensor:
     """Return images mirrored left to right, then moved; edges are repeated."""
     seen = images.flip(-1) if mirrored else images
