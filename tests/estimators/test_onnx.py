@@ -20,6 +20,7 @@ from twofold import MetricLearner, Network, PairMetricLearner, load
 from twofold._core.warnings import RelationWarning
 from twofold.baselines import NCALearner, RawFeatures, SiameseLearner
 from twofold.regression import FeaturesAsGiven, NetworkEmbedder
+from twofold.regression._fast_networks import FAST_NETWORKS, FastNetwork
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 pytest.importorskip("onnx", reason="onnx is not installed")
@@ -111,6 +112,31 @@ def test_networks_on_images_take_floats_and_bytes(name, tmp_path):
     session = assert_embeds_the_same(learner, IMAGES, tmp_path, input_type="uint8")
     assert session.get_inputs()[0].type == "tensor(uint8)"
     assert session.get_inputs()[0].shape == ["n_items", 1, 12, 12]
+
+
+@pytest.mark.parametrize("name", FAST_NETWORKS)
+def test_networks_with_residuals_are_exported_without_torch_s_exporter(name, tmp_path, monkeypatch):
+    narrow = FastNetwork((8, 12, 16), FAST_NETWORKS[name].depth)
+    monkeypatch.setitem(FAST_NETWORKS, name, narrow)
+    monkeypatch.setattr(torch.onnx, "export", None)
+    images = np.random.default_rng(0).integers(0, 256, size=(30, 1, 16, 18), dtype=np.uint8)
+    network = Network(name, max_epochs=1, batch_size=10)
+    learner = quick_learner(embedder=network, metric="seen").fit(images, CLASSES)
+    has_residual = any(type(layer).__name__ == "Residual" for layer in learner.embedder_.network[1])
+    assert has_residual == (name == "deep-conv")
+    session = session_of(learner, tmp_path)
+    (points,) = session.run(["points"], {"features": images.astype(np.float32)})
+    np.testing.assert_allclose(points, learner.transform(images), atol=1e-4)
+
+
+def test_the_mean_of_several_views_is_not_exported(tmp_path):
+    network = Network("mnist", max_epochs=1, views=2)
+    learner = quick_learner(embedder=network, metric="seen").fit(IMAGES, CLASSES)
+    with pytest.raises(TypeError, match=r"averages 2 views .* embedder_\.n_views = 1"):
+        learner.to_onnx(tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+    learner.embedder_.n_views = 1  # the way out that is named
+    assert_embeds_the_same(learner, IMAGES, tmp_path)
 
 
 def own_chain():

@@ -74,6 +74,10 @@ def fast_form(name: str, input_shape: Sequence[int], dim: int) -> nn.Sequential:
     """
     plan = FAST_NETWORKS[name]
     n_channels, *sides = input_shape
+    if min(sides) < PATCH:
+        raise ValueError(
+            f"Images of shape {tuple(input_shape)} are too small for the network {name!r}."
+        )
     stride = PATCH if min(sides) >= WIDE_SIDE else 1
     sides = [(side - PATCH) // stride + 1 for side in sides]
     whitening = nn.Conv2d(n_channels, 2 * PATCH**2 * n_channels, PATCH, stride, device=META)
