@@ -80,7 +80,7 @@ def test_a_step_along_it_goes_down_in_weak_directions_as_far_as_in_strong_ones()
 
 
 def test_a_matrix_of_zeros_stays_one():
-    assert not orthogonal(torch.zeros(2, 3, 4)).any()
+    assert not orthogonal(torch.zeros(2, 3, 4), 5).any()
 
 
 # ---- Muon's step ----
