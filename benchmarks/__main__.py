@@ -31,6 +31,7 @@ BENCHMARKS = (
 ONLY_BY_NAME = (
     "engine",
     "card",
+    "recipes",
     "equal_seconds",
     "few_pairs",
     "asking",

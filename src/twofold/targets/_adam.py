@@ -142,7 +142,7 @@ def _descend(engine: Engine, objective: Objective, budget: Budget) -> tuple[list
     for epoch in range(budget.max_epochs + 1):
         if budget.callback is not None and budget.callback(epoch, history[-1]):
             return history, False
-        if epoch == SETTLING_EPOCHS:  # not sooner: it takes half an epoch
+        if epoch == SETTLING_EPOCHS and budget.tol:  # not sooner: it takes half an epoch
             least_fall = budget.tol * (objective.loss_at_zero or history[0])
         if _has_settled(history, least_fall):
             return history, True
