@@ -8,7 +8,7 @@ import torch
 from sklearn.datasets import load_iris
 from torch import nn
 
-from twofold.regression import TrainingConfig, fit_embedder, train_network
+from twofold.regression import Augment, TrainingConfig, fit_embedder, train_network
 from twofold.regression import _checkpoint as checkpoint_module
 from twofold.regression._averaging import WeightAverage
 from twofold.regression._checkpoint import Checkpoint, Progress, Trainer
@@ -52,9 +52,19 @@ def _every_epoch_is_kept(monkeypatch):
         ({"validation_fraction": 0.2}, {}),
         ({"regression": "likelihood"}, {}),
         ({}, {"epoch_size": 70}),
+        ({}, {"averaged": 0.6, "optimiser": "muon", "schedule": "linear", "learning_rate": 0.1}),
+        ({}, {"averaged": 0.3, "optimiser": "sgd"}),
         ({}, {"architecture": nn.Sequential(nn.Linear(4, 5), nn.Dropout(0.5), nn.Linear(5, 2))}),
     ],
-    ids=["squared", "validated", "likelihood", "epoch size", "own module"],
+    ids=[
+        "squared",
+        "validated",
+        "likelihood",
+        "epoch size",
+        "averaging",
+        "not yet averaging",
+        "own module",
+    ],
 )
 def test_an_interrupted_training_goes_on_with_the_same_bytes(options, changes, tmp_path):
     whole = fit(options=options, **changes)
@@ -70,6 +80,24 @@ def test_an_interrupted_training_goes_on_with_the_same_bytes(options, changes, t
     assert resumed.history.validation_loss == whole.history.validation_loss
     assert resumed.history.best_epoch == whole.history.best_epoch
     assert not path.exists()
+
+
+def test_images_take_turns_after_an_interruption_as_they_would_have(tmp_path):
+    images = RNG(0).integers(0, 256, (40, 1, 6, 6), dtype=np.uint8)
+    targets = RNG(1).normal(size=(40, 2)).astype(np.float32)
+    augment = Augment(flips=True, shift=1, rotation=10, cutout=2)
+    network = nn.Sequential(nn.Conv2d(1, 3, 3), nn.GELU(), nn.Flatten(), nn.Linear(48, 2))
+    config = TrainingConfig(network, 5, 16, 0.05, augment=augment, optimiser="muon", averaged=0.5)
+
+    def points(callback=None, checkpoint=None):
+        fitted = fit_embedder(
+            config, images, targets, RNG(0), callback=callback, checkpoint=checkpoint
+        )
+        return fitted.embedder.predict(images).tobytes()
+
+    with pytest.raises(BreakOffError):
+        points(break_off(4), tmp_path / "training")
+    assert points(checkpoint=tmp_path / "training") == points()
 
 
 def test_the_seconds_before_an_interruption_are_counted(tmp_path):
@@ -93,6 +121,8 @@ def test_the_seconds_before_an_interruption_are_counted(tmp_path):
         {"max_epochs": 7},
         {"batch_size": 32},
         {"weight_decay": 0.1},
+        {"averaged": 0.5},
+        {"optimiser": "sgd"},
         {"architecture": "mnist"},
         {"targets": 2 * TARGETS},
         {"options": {"regression": "likelihood"}},

@@ -23,6 +23,7 @@ from twofold.regression import (
     refuse_unknown_embedder,
     resolve_network,
 )
+from twofold.regression._network import FEWEST_STEPS
 
 OWN = nn.Linear(4, 2)
 
@@ -121,8 +122,9 @@ def test_what_is_given_is_kept():
 
 
 def test_numbers_of_numpy_are_numbers():
-    network = Network(max_epochs=np.int64(3), learning_rate=np.float32(0.5))
+    network = Network(max_epochs=np.int64(3), learning_rate=np.float32(0.5), views=np.int64(2))
     config = resolve(network)
+    assert type(config.views) is int
     assert type(config.max_epochs) is int
     assert type(config.learning_rate) is float
 
@@ -137,6 +139,56 @@ def test_resolving_leaves_the_network_as_it_was():
 @pytest.mark.parametrize(("architecture", "name"), [("mlp", "mlp"), (OWN, None)])
 def test_a_network_of_your_own_has_no_name(architecture, name):
     assert resolve(Network(architecture)).name == name
+
+
+# ---- images on a GPU ----
+
+
+def on_gpu(network: Network | None = None, item_shape=(3, 32, 32), n_items=50_000):
+    return resolve_network(
+        network or Network(), MILD, "cuda", item_shape=item_shape, n_items=n_items
+    )
+
+
+def test_auto_is_a_fast_network_for_small_images_on_a_gpu_and_nowhere_else():
+    assert on_gpu().architecture == "fast-conv"
+    assert on_gpu(item_shape=(1, 28, 28)).architecture == "fast-conv"
+    for item_shape in ((64,), (3, 8, 8), (3, 128, 128), ()):
+        assert on_gpu(item_shape=item_shape).architecture == "mlp"
+    assert resolve(item_shape=(3, 32, 32), n_items=50_000).architecture == "mlp"
+    assert on_gpu(Network("mlp")).architecture == "mlp"
+    assert on_gpu(Network("cifar10")).architecture == "cifar10"
+
+
+@pytest.mark.parametrize("name", ["fast-conv", "deep-conv"])
+def test_fast_networks_bring_their_recipe_on_any_device(name):
+    for config in (on_gpu(Network(name)), resolve(Network(name), STRONG, n_items=50_000)):
+        assert (config.optimiser, config.schedule) == ("muon", "linear")
+        assert config.augment.shift > 0
+        assert not config.augment.flips  # which would be wrong of characters
+        assert config.weight_decay == 0
+        assert config.batch_size > 64
+        assert config.max_epochs < 30
+
+
+def test_a_recipe_is_taken_in_parts():
+    config = on_gpu(Network("fast-conv", optimiser="sgd", augment=None, batch_size=100))
+    assert (config.optimiser, config.schedule) == ("sgd", "warm cosine")
+    assert config.learning_rate == resolve(Network(optimiser="sgd")).learning_rate
+    assert (config.augment, config.batch_size) == (None, 100)
+    config = on_gpu(Network("mnist", optimiser="muon", augment="characters"))
+    assert config.schedule == "linear"
+    assert config.augment.rotation > 0
+    assert on_gpu(Network("mnist")).optimiser == "adamw"
+
+
+def test_few_images_come_in_smaller_batches():
+    sizes = [on_gpu(n_items=n_items).batch_size for n_items in (20, 2000, 10_000, 10**6, None)]
+    assert sizes == sorted(sizes[:-1]) + sizes[-2:-1]
+    assert sizes[0] == 64  # as elsewhere
+    assert all(size.bit_count() == 1 for size in sizes)
+    for n_items in (2000, 5000, 10_000, 10**6):
+        assert n_items / on_gpu(n_items=n_items).batch_size >= FEWEST_STEPS
 
 
 # ---- what is refused ----
@@ -157,6 +209,10 @@ def test_a_network_of_your_own_has_no_name(architecture, name):
         ({"dropout": 1}, ValueError, "dropout must be below 1, got 1"),
         ({"dropout": -0.1}, ValueError, "dropout must be finite and at least 0, got -0.1"),
         ({"augment": "crops"}, ValueError, "augment must be one of 'flips', .* got 'crops'"),
+        ({"optimiser": "lion"}, ValueError, "optimiser must be one of 'auto', .* got 'lion'"),
+        ({"averaged": 1}, ValueError, "averaged must be below 1, got 1"),
+        ({"averaged": "half"}, TypeError, "averaged must be a number, got 'half'"),
+        ({"views": 5}, ValueError, "views must be one of 1, 2, 3, 6, got 5"),
         ({"loss": "absolute"}, ValueError, "loss must be one of 'auto', .* got 'absolute'"),
         ({"architecture": "resnet"}, ValueError, "must be one of 'auto', 'mlp', .* got 'resnet'"),
         ({"architecture": Ridge()}, TypeError, "got Ridge. Pass a regressor as the embedder"),

@@ -19,7 +19,13 @@ from twofold.regression import (
     validation_loss,
 )
 from twofold.regression import _threads as threads_module
+from twofold.regression._averaging import WeightAverage
+from twofold.regression._checkpoint import Trainer
+from twofold.regression._draws import Draws
+from twofold.regression._optimisers import BESIDE_MUON, Muon, make_optimisers
+from twofold.regression._steps import EagerStep
 from twofold.regression._threads import step_flops, threads_for
+from twofold.regression._training import _batches, _learning_rates, _one_epoch
 
 RNG = np.random.default_rng
 
@@ -150,6 +156,34 @@ def test_a_share_of_warm_up_may_be_chosen_and_one_step_is_enough(monkeypatch):
     rates = rates_of(monkeypatch, max_epochs=2, batch_size=8, learning_rate=1.0, warm_up=0.5)
     np.testing.assert_allclose(rates[:5], np.arange(1, 6) / 5, rtol=1e-6)
     assert rates_of(monkeypatch, max_epochs=1, batch_size=40, learning_rate=1.0)[0] == 1
+
+
+@pytest.mark.parametrize(("max_epochs", "batch_size"), [(2, 8), (3, 40)])
+def test_a_linear_rate_falls_from_the_highest_straight_to_zero(monkeypatch, max_epochs, batch_size):
+    rates = rates_of(
+        monkeypatch,
+        max_epochs=max_epochs,
+        batch_size=batch_size,
+        learning_rate=0.5,
+        schedule="linear",
+    )
+    n_steps = max_epochs * math.ceil(40 / batch_size)
+    expected = [0.5 * (n_steps - step) / n_steps for step in range(n_steps)]
+    np.testing.assert_allclose(rates, expected, rtol=1e-6)
+
+
+def test_all_optimisers_follow_the_schedule_each_from_its_own_height(monkeypatch):
+    steps, step = [], Muon.step
+
+    def watched(self, *args, **kwargs):
+        steps.append(float(self.param_groups[0]["lr"]))
+        return step(self, *args, **kwargs)
+
+    monkeypatch.setattr(Muon, "step", watched)
+    given = {"max_epochs": 4, "batch_size": 20, "learning_rate": 0.1, "optimiser": "muon"}
+    beside = rates_of(monkeypatch, **given, schedule="linear")
+    assert steps == pytest.approx([0.1 * (8 - step) / 8 for step in range(8)])
+    assert beside == pytest.approx([BESIDE_MUON * rate for rate in steps])
 
 
 def test_weight_decay_shrinks_weights_apart_from_the_gradient():
@@ -405,6 +439,52 @@ def test_a_single_example_left_over_joins_the_last_batch():
     task.loss = loss
     train_network(a_network(), task, config(max_epochs=1), RNG(0))
     assert sizes == [8, 9]
+
+
+# ---- batches of one size, as recorded steps take them ----
+
+
+@pytest.mark.parametrize(
+    ("n_items", "size", "n_batches"), [(10, 4, 3), (12, 4, 3), (13, 4, 4), (7, 6, 2), (5, 5, 1)]
+)
+def test_batches_of_one_size_hold_every_example_and_few_of_them_twice(n_items, size, n_batches):
+    order = torch.from_numpy(RNG(0).permutation(n_items))
+    batches = _batches(order, size, of_one_size=True)
+    assert [len(batch) for batch in batches] == [size] * n_batches
+    counts = np.bincount(torch.cat(batches).numpy(), minlength=n_items)
+    assert counts.min() == 1
+    assert counts.max() <= 2
+    assert (counts == 2).sum() == n_batches * size - n_items
+    # What is there twice is drawn anew each time: the first of the order.
+    assert set(np.flatnonzero(counts == 2)) == set(order[: n_batches * size - n_items].tolist())
+
+
+def test_fewer_examples_than_a_batch_are_one_batch():
+    assert [len(batch) for batch in _batches(torch.arange(3), 8, of_one_size=True)] == [3]
+
+
+def test_with_batches_of_one_size_the_loss_is_the_mean_over_what_was_seen():
+    task, network, settings = a_problem(), a_network(), config(batch_size=16)
+    seen = []
+    given = task.loss
+
+    def loss(network, examples, generator=None):
+        value = given(network, examples, generator)
+        seen.append((float(value.detach()), examples.tolist()))
+        return value
+
+    task.loss = loss
+    draws = Draws(RNG(0), "cpu")
+    optimisers = make_optimisers(network, "adamw", 0.01, 0.0, "cpu")
+    step = EagerStep(network, task, optimisers, draws, "cpu")
+    step.takes_one_size = True
+    trainer = Trainer(network, optimisers, RNG(0), draws, WeightAverage(network, 3, 0.0))
+    found = _one_epoch(trainer, step, _learning_rates(40, settings), task, settings)
+    assert [len(examples) for _, examples in seen] == [16] * 3
+    assert set(range(40)) == {number for _, examples in seen for number in examples}
+    assert step.n_seen == 48
+    assert trainer.n_steps == 3
+    assert found == pytest.approx(np.mean([value for value, _ in seen]), rel=1e-5)
 
 
 # ---- augmentation ----

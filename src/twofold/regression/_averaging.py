@@ -23,8 +23,11 @@ class WeightAverage:
 
     def __init__(self, network: nn.Module, n_steps: int, share: float) -> None:
         self.first = n_steps - round(share * n_steps)
+        # Limits may be infinite; they stay as they are, and a mean of infinities is none.
         self._moving = [
-            tensor for tensor in network.state_dict().values() if tensor.is_floating_point()
+            tensor
+            for tensor in network.state_dict().values()
+            if tensor.is_floating_point() and bool(tensor.isfinite().all())
         ]
         self.means: list[Tensor] = []
         self.n_seen = 0
