@@ -18,7 +18,12 @@ from twofold.regression import (
     open_features,
 )
 from twofold.regression import _features as features_module
-from twofold.regression._features import HeldFeatures, ReadFeatures
+from twofold.regression._features import HeldFeatures, ReadFeatures, item_batches
+
+NEEDS_CUDA = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no CUDA device"),
+]
 
 VALUES = (np.random.default_rng(0).integers(-3, 3, size=(30, 4)) * 1.5).astype(np.float32)
 
@@ -75,6 +80,39 @@ def test_all_forms_give_the_same_batches(form, tmp_path):
     batch = features.rows(items.to(features.index_device))
     assert batch.dtype == torch.float32
     np.testing.assert_array_equal(batch.numpy(), VALUES[[3, 0, 29, 3]])
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=NEEDS_CUDA)])
+@pytest.mark.parametrize("form", FORMS)
+def test_all_items_come_in_order_in_batches(form, device, tmp_path):
+    batches = list(item_batches(FORMS[form](tmp_path), device, 8))
+    assert [len(batch) for batch in batches] == [8, 8, 8, 6]
+    assert {(batch.device.type, batch.dtype) for batch in batches} == {(device, torch.float32)}
+    np.testing.assert_array_equal(torch.cat(batches).cpu(), VALUES)
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=NEEDS_CUDA)])
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_batches_of_bytes_are_bytes(size, device, tmp_path):
+    images = np.arange(48, dtype=np.uint8).reshape(3, 1, 4, 4)
+    for X in (images, images[::-1][::-1], mapped(images, tmp_path), Items(images, "tensor")):
+        batches = list(item_batches(X, device, size))
+        assert max(len(batch) for batch in batches) == min(size, 3)
+        found = torch.cat(batches).cpu()
+        assert found.dtype == torch.uint8
+        np.testing.assert_array_equal(found, images)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no CUDA device")
+def test_a_gpu_embeds_a_file_in_parts_as_a_cpu_does(monkeypatch, tmp_path):
+    monkeypatch.setattr("twofold._core.streams.PART_BYTES", 4 * 4 * 7)
+    network = torch.nn.Linear(4, 2)
+    expected = NetworkEmbedder(network, (4,), "cpu").predict(VALUES)
+    embedder = NetworkEmbedder(network.cuda(), (4,), "cuda")
+    for form in ("array", "mapped", "mapped_float64", "csr", "dataset_of_tuple"):
+        points = embedder.predict(FORMS[form](tmp_path))
+        np.testing.assert_allclose(points, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_bytes_stay_bytes(tmp_path):

@@ -5,14 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import target_oracles as oracle
+import torch
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold.relations import LabelRelation
 from twofold.targets import _label_matrix, _leading_eigenpairs, solve_targets
 from twofold.targets._label_matrix import LabelMatrix
+from twofold.targets._label_matrix_torch import TorchLabelMatrix
 from twofold.targets._leading_eigenpairs import DENSE_SIZE, leading_eigenpairs
 
+NEEDS_CUDA = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no CUDA device"),
+]
+DEVICES = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=NEEDS_CUDA)])
 GRADES = pytest.mark.parametrize("grade", ["overlap", "jaccard"])
 
 
@@ -93,6 +100,50 @@ def test_blocks_find_the_dense_eigenvalues_and_vectors(grade, n, n_wanted):
     gram = (vectors * values) @ vectors.T
     expected_gram = (directions[:, :n_wanted] * kept) @ directions[:, :n_wanted].T
     assert np.linalg.norm(gram - expected_gram) < 2e-3 * np.linalg.norm(expected_gram)
+
+
+@GRADES
+@DEVICES
+def test_the_matrix_of_a_gpu_is_that_of_a_cpu(grade, device):
+    labels, counts = distinct_vectors(103, 12, seed=1)
+    indicator = sparse.csr_array(labels)
+    matrix = TorchLabelMatrix(indicator, counts, grade, device)
+    expected = dense_relation(labels, counts, grade)
+    assert (matrix.n, matrix.device) == (len(labels), device)
+    columns = np.random.default_rng(0).normal(size=(len(labels), 5)).astype(np.float32)
+    product = (matrix @ matrix.block(columns)).cpu().numpy()
+    np.testing.assert_allclose(product, expected @ columns, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(matrix.toarray(), expected, rtol=1e-5)
+    twin = LabelMatrix(indicator, counts, grade)
+    assert matrix.sum_of_squares() == pytest.approx(twin.sum_of_squares(), rel=1e-5)
+
+
+@GRADES
+@DEVICES
+def test_blocks_of_torch_find_what_blocks_of_numpy_find(grade, device):
+    labels, counts = distinct_vectors(600, 18, seed=600)
+    assert len(labels) > DENSE_SIZE
+    matrix = TorchLabelMatrix(sparse.csr_array(labels), counts, grade, device)
+    values, vectors = leading_eigenpairs(matrix, 8)
+    expected, directions = leading_eigenpairs(relation_matrix(labels, counts, grade), 8)
+    assert (values.dtype, vectors.dtype) == (np.float64, np.float64)
+    np.testing.assert_allclose(values, expected, rtol=1e-4)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(8), atol=1e-4)
+    gram, expected_gram = ((v * w) @ v.T for v, w in ((vectors, values), (directions, expected)))
+    assert np.linalg.norm(gram - expected_gram) < 2e-3 * np.linalg.norm(expected_gram)
+
+
+@DEVICES
+def test_targets_of_several_labels_say_where_they_were_found(device):
+    labels, _ = distinct_vectors(600, 18, seed=600)
+    relation = LabelRelation(labels, "jaccard")
+    solution = solve_targets(relation, 6, loss="dot", device=device)
+    assert solution.device.split(":")[0] == device
+    expected = solve_targets(relation, 6, loss="dot", device="cpu")
+    np.testing.assert_allclose(
+        solution.points @ solution.points.T, expected.points @ expected.points.T, atol=5e-3
+    )
+    assert solution.loss == pytest.approx(expected.loss, rel=1e-3)
 
 
 def test_the_same_matrix_gives_the_same_eigenvalues_and_space():
