@@ -25,6 +25,7 @@ BENCHMARKS = (
     "multilabel",
     "updates",
     "searching",
+    "serving",
     "commands",
     "records",
 )

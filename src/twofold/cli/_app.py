@@ -27,6 +27,7 @@ from twofold.cli._match import match
 from twofold.cli._report import report
 from twofold.cli._reproduce import reproduce
 from twofold.cli._search import search
+from twofold.cli._serve import serve
 from twofold.cli._usage import UsageError, usage_sentence
 
 MISTAKES = (ValueError, TypeError, OSError, ImportError, MemoryError, FloatingPointError)
@@ -67,7 +68,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, fit, evaluate, embed, match, search, export, ask, inspect, reproduce, report):
+COMMANDS = (
+    *(demo, fit, evaluate, embed, match, search, serve, export, ask, inspect, reproduce, report),
+)
+for command in COMMANDS:
     app.command()(command)
 
 

@@ -10,6 +10,7 @@ from twofold.tasks._export import ExportResult, export_model
 from twofold.tasks._fit import Candidate, FitResult, fit_files
 from twofold.tasks._fit_input import FitRequest, Input
 from twofold.tasks._items import read_items
+from twofold.tasks._kept_index import model_fingerprint, open_index
 from twofold.tasks._match import MatchRequest, MatchResult, match_files
 from twofold.tasks._places import check_new_file
 from twofold.tasks._prepared_model import Decision, PreparedModel
@@ -38,6 +39,8 @@ __all__ = [
     "export_model",
     "fit_files",
     "match_files",
+    "model_fingerprint",
+    "open_index",
     "read_items",
     "search_files",
 ]

@@ -122,14 +122,15 @@ class PreparedModel:
                 f"This model was fitted on {'a table' if self.source == 'table' else 'images'}, "
                 f"and {records.path} is an array of numbers."
             )
-        records.require(self._columns)
+        records.require(self.column_names)
 
     @property
-    def _columns(self) -> list[str]:
-        """The columns of a table that are needed."""
+    def column_names(self) -> list[str]:
+        """The columns of a table that are needed; none of a matrix."""
+        if self.preparation is None:
+            return []
         if isinstance(self.preparation, ImagePreparation):
             return [self.image_column or "image"]
-        assert self.preparation is not None
         fitted = [plan.name for plan in self.preparation.columns_ if plan.n_features]
         compared = () if self.pair_classifier is None else self.pair_classifier.comparison_.columns
         return list(dict.fromkeys([*fitted, *compared]))
