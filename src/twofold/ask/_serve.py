@@ -184,6 +184,7 @@ async def _serve(evening: _Evening, on_open: Callable[[Opened], Any] | None) -> 
         site, token = Site(session), secrets.token_urlsafe(24)
         config = uvicorn.Config(
             Guard(site.app(), token, evening.host, evening.port),
+            http="h11",  # httptools, where it is installed, does not end a head that never ends
             ws="websockets-sansio",
             ws_max_size=LARGEST_MESSAGE,
             limit_concurrency=MOST_CONNECTIONS,

@@ -91,7 +91,7 @@ async def _serve(
         site = Site(served, batcher, metrics, limits).app()
         config = uvicorn.Config(
             Guard(site, request.host, port, limits.rate, metrics),
-            http="h11",  # the other does not end a head that never ends
+            http="h11",  # httptools, where it is installed, does not end a head that never ends
             ws="none",
             limit_concurrency=MOST_CONNECTIONS,
             timeout_graceful_shutdown=GRACE,
