@@ -42,6 +42,7 @@ ONLY_BY_NAME = (
     "hidden_factors",
     "metric_ablations",
     "unseen",
+    "sharding",
 )
 """These take a quarter of an hour or more."""
 

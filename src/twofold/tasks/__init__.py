@@ -5,6 +5,11 @@ it.
 """
 
 from twofold.tasks._embed import EmbedRequest, EmbedResult, embed_file
+from twofold.tasks._embed_shards import (
+    EmbedShardsRequest,
+    EmbedShardsResult,
+    embed_shards,
+)
 from twofold.tasks._evaluate import EvaluateRequest, Evaluation, WrongPair, evaluate_files
 from twofold.tasks._export import ExportResult, export_model
 from twofold.tasks._fit import Candidate, FitResult, fit_files
@@ -15,12 +20,15 @@ from twofold.tasks._match import MatchRequest, MatchResult, match_files
 from twofold.tasks._places import check_new_file
 from twofold.tasks._prepared_model import Decision, PreparedModel
 from twofold.tasks._search import SearchRequest, SearchResult, search_files
+from twofold.tasks._shards import is_pattern
 
 __all__ = [
     "Candidate",
     "Decision",
     "EmbedRequest",
     "EmbedResult",
+    "EmbedShardsRequest",
+    "EmbedShardsResult",
     "EvaluateRequest",
     "Evaluation",
     "ExportResult",
@@ -35,9 +43,11 @@ __all__ = [
     "WrongPair",
     "check_new_file",
     "embed_file",
+    "embed_shards",
     "evaluate_files",
     "export_model",
     "fit_files",
+    "is_pattern",
     "match_files",
     "model_fingerprint",
     "open_index",

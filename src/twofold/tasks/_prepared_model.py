@@ -140,8 +140,12 @@ class PreparedModel:
         self.check(records)
         if self.preparation is None:
             return records.features
-        if self.source == "images":
-            return self.preparation.transform(records.image_paths(self.image_column or "image"))
+        if isinstance(self.preparation, ImagePreparation):
+            column = self.image_column or "image"
+            contents = records.image_bytes(column)
+            if contents is not None:
+                return self.preparation.decode_bytes(contents)
+            return self.preparation.transform(records.image_paths(column))
         return self.preparation.transform(records.table)
 
     def embed(self, records: Records) -> Points:
