@@ -1,4 +1,4 @@
-"""`twofold embed` of 64 shards, here and on Ray with a worker killed on the way: the same points?"""
+"""`twofold embed` of 64 shards, here and on Ray with a worker killed: every row, equal points."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from twofold.cli._embed import embed
 from twofold.cli._evaluate import evaluate
 from twofold.cli._export import export
 from twofold.cli._fit import fit
+from twofold.cli._index import index
 from twofold.cli._inspect import inspect
 from twofold.cli._match import match
 from twofold.cli._report import report
@@ -69,7 +70,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 COMMANDS = (
-    *(demo, fit, evaluate, embed, match, search, serve, export, ask, inspect, reproduce, report),
+    *(
+        demo,
+        fit,
+        evaluate,
+        embed,
+        match,
+        search,
+        index,
+        serve,
+        export,
+        ask,
+        inspect,
+        reproduce,
+        report,
+    ),
 )
 for command in COMMANDS:
     app.command()(command)

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from starlette.requests import ClientDisconnect, Request
 
 from twofold._core.reasons import reason_of
+from twofold.search.stores import Condition
 from twofold.serving._request import Limits
 
 JSON = "application/json"
@@ -92,6 +93,17 @@ def take_k(value: Any, limits: Limits) -> int:
     if type(value) is not int or not 1 <= value <= limits.neighbours:
         raise RefusedError(422, f'"k" must be a whole number from 1 to {limits.neighbours:,}.')
     return int(value)
+
+
+def take_conditions(body: dict[str, Any]) -> list[Condition]:
+    """Return what the columns of neighbours must be: texts such as "price <= 20"."""
+    listed = body.get("where", [])
+    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+        raise RefusedError(422, '"where" must be a list of conditions, such as "price <= 20".')
+    try:
+        return [Condition.parse(one) for one in listed]
+    except ValueError as mistake:
+        raise RefusedError(422, str(mistake)) from mistake
 
 
 def _refuse_large(limits: Limits) -> NoReturn:

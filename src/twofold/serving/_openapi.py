@@ -106,6 +106,11 @@ def _neighbours_body(served: Served, limits: Limits) -> Document:
         "maximum": limits.neighbours,
         "default": 10,
     }
+    schema["properties"]["where"] = {
+        "type": "array",
+        "items": _TEXT,
+        "description": 'What columns of the neighbours must be, such as "price <= 20".',
+    }
     return _json(schema, {"items": [served.items.example], "k": 10}) | _files(served)
 
 
@@ -123,7 +128,7 @@ def _pairs_answer(served: Served) -> Document:
 
 def _neighbours_answer() -> Document:
     number = {"type": "number"}
-    one = _object(id={}, similarity=number, distance=number)
+    one = _object(id={}, similarity=number, distance=number, fields={"type": "object"})
     found = {"type": "array", "items": {"type": "array", "items": one}}
     return _json(_object(neighbours=found))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from twofold import __version__
 from twofold.evaluation import pair_similarity
-from twofold.search import NeighbourIndex
+from twofold.search.stores import Condition, VectorStore
 from twofold.serving._items import Items, TableRows, items_of
 from twofold.serving._request import ServeRequest
 from twofold.tasks import PreparedModel, open_index
@@ -30,14 +31,14 @@ class Served:
         What embeds.
     items : Items
         How a client's items are read.
-    index : NeighbourIndex or None
+    index : VectorStore or None
         Of points of this model.
     """
 
     name: str
     model: PreparedModel
     items: Items
-    index: NeighbourIndex | None
+    index: VectorStore | None
 
     @classmethod
     def open(cls, request: ServeRequest) -> Served:
@@ -46,8 +47,7 @@ class Served:
         index = None
         if request.index is not None:
             index = open_index(request.index, request.model, model)
-            if index.n_items:
-                index.query(index.points[:1], 1)
+            index.query(np.ones((1, model.learner.n_components_), dtype=np.float32), 1)
         return cls(request.model.resolve().name, model, items_of(model), index)
 
     @property
@@ -82,18 +82,12 @@ class Served:
         threshold = self.model.decision.threshold
         return None if threshold is None else [bool(value >= threshold) for value in scores]
 
-    def nearest(self, points: Points, k: int) -> list[list[dict[str, Any]]]:
+    def nearest(
+        self, points: Points, k: int, where: Sequence[Condition]
+    ) -> list[list[dict[str, Any]]]:
         """Return the nearest items of the index for each point."""
         assert self.index is not None
-        found = self.index.query(points, k)
-        columns = (found.ids.tolist(), found.similarity.tolist(), found.distance.tolist())
-        return [
-            [
-                {"id": one, "similarity": similarity, "distance": distance}
-                for one, similarity, distance in zip(*row, strict=True)
-            ]
-            for row in zip(*columns, strict=True)
-        ]
+        return [[asdict(hit) for hit in hits] for hits in self.index.query(points, k, where)]
 
     def facts(self) -> dict[str, Any]:
         """Return what a client should know of the model."""

@@ -22,6 +22,7 @@ from twofold.serving._bodies import (
     media_type,
     parse_object,
     read_body,
+    take_conditions,
     take_k,
     take_list,
 )
@@ -111,10 +112,10 @@ class Site:
     async def _neighbours(self, request: Request) -> Response:
         n_items, features, body = await self._items(request)
         asked = body.get("k", request.query_params.get("k", 10))
-        k = take_k(asked, self._limits)
+        k, where = take_k(asked, self._limits), take_conditions(body)
         points = await self._points(n_items, features)
         return JSONResponse(
-            {"neighbours": await self._asked(lambda: self._served.nearest(points, k))}
+            {"neighbours": await self._asked(lambda: self._served.nearest(points, k, where))}
         )
 
     async def _page(self, request: Request) -> Response:

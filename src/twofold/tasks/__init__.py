@@ -14,6 +14,7 @@ from twofold.tasks._evaluate import EvaluateRequest, Evaluation, WrongPair, eval
 from twofold.tasks._export import ExportResult, export_model
 from twofold.tasks._fit import Candidate, FitResult, fit_files
 from twofold.tasks._fit_input import FitRequest, Input
+from twofold.tasks._index import IndexRequest, IndexResult, index_files
 from twofold.tasks._items import read_items
 from twofold.tasks._kept_index import model_fingerprint, open_index
 from twofold.tasks._match import MatchRequest, MatchResult, match_files
@@ -34,6 +35,8 @@ __all__ = [
     "ExportResult",
     "FitRequest",
     "FitResult",
+    "IndexRequest",
+    "IndexResult",
     "Input",
     "MatchRequest",
     "MatchResult",
@@ -47,6 +50,7 @@ __all__ = [
     "evaluate_files",
     "export_model",
     "fit_files",
+    "index_files",
     "is_pattern",
     "match_files",
     "model_fingerprint",
