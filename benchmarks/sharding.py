@@ -36,7 +36,8 @@ SETTING = {
     "model": f"table to features to a default network of 8 outputs, fitted to 5,000 rows of "
     f"{N_CLASSES} classes, three epochs",
     "killed": f"one of Ray's workers, by SIGKILL, when {KILL_AFTER} shards are done",
-    "rounding": "the largest difference of a number of a point, one thread beside all of them",
+    "threads": "one here (OMP_NUM_THREADS=1), one in each of Ray's workers",
+    "rounding": "the largest difference of a number of a point",
 }
 
 
