@@ -43,6 +43,7 @@ ONLY_BY_NAME = (
     "metric_ablations",
     "unseen",
     "sharding",
+    "scale",
 )
 """These take a quarter of an hour or more."""
 
