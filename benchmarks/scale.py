@@ -118,7 +118,7 @@ def _store_figures(store: str, folder: Path) -> list[Figure]:
             N_TAKEN_IN / taken_in,
             note=f"{n_bytes / N_TAKEN_IN:.0f} bytes a point on the disk, of which its numbers "
             f"are {4 * DIM}; {1e3 * query:.1f} ms a query, alone; "
-            f"{np.mean(np.array(found) == np.arange(N_QUERIES)):.3f} found themselves; load average of "
-            f"the machine {os.getloadavg()[0]:.1f}",
+            f"{np.mean(np.array(found) == np.arange(N_QUERIES)):.3f} found themselves; load "
+            f"average of the machine {os.getloadavg()[0]:.1f}",
         )
     ]
