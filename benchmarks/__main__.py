@@ -25,6 +25,7 @@ BENCHMARKS = (
     "multilabel",
     "updates",
     "searching",
+    "serving",
     "commands",
     "records",
 )
@@ -46,6 +47,8 @@ ONLY_BY_NAME = (
     "metric_seconds",
     "seen",
     "unseen",
+    "sharding",
+    "scale",
 )
 """These take a quarter of an hour or more."""
 

@@ -96,6 +96,7 @@ _PACKAGES = (
     "relations",
     "report",
     "search",
+    "serving",
     "targets",
     "tasks",
 )
