@@ -27,6 +27,7 @@ BENCHMARKS = (
     "searching",
     "commands",
     "records",
+    "linkage",
 )
 ONLY_BY_NAME = (
     "equal_seconds",
@@ -40,6 +41,7 @@ ONLY_BY_NAME = (
     "ablations",
     "hidden_factors",
     "metric_ablations",
+    "pair_evidence",
     "unseen",
 )
 """These take a quarter of an hour or more."""

@@ -70,7 +70,7 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         items.
     columns_score_ : float or None
         Where more similarities were offered as a function: the average precision of pairs held out
-        by the columns alone. From .99 on the function is not called.
+        by the columns alone. From .999 on the function is not called.
     model_ : str
         What "auto" came to.
 
