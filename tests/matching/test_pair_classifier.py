@@ -131,7 +131,8 @@ def test_what_is_learnt_from_pairs_is_given_by_folds_that_keep_items_apart() -> 
             assert not set(PAIRS[kept, side]) & set(PAIRS[alike, side])
             assert not set(PAIRS[kept, 0]) & set(PAIRS[held_out, 0])
     assert model.n_given_ == 1
-    assert model.columns_score_ is not None and model.columns_score_ < 0.9
+    assert model.columns_score_ is not None
+    assert model.columns_score_ < 0.9
     assert model.predict(PAIRS, similarity=ALIKE.astype(float)).tolist() == ALIKE.tolist()
 
 

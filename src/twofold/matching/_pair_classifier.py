@@ -32,6 +32,7 @@ FEWEST_OF_A_KIND = 10
 GIVEN = "similarity"
 """The name of similarities that were given, beside those of columns."""
 
+
 class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Decide whether two records describe one thing.
 
