@@ -36,6 +36,7 @@ ONLY_BY_NAME = (
     "evenings",
     "ask_learning",
     "ask_page",
+    "ask_hostile",
     "flipped",
     "hard_cases",
     "ablations",
