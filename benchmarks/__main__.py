@@ -28,6 +28,7 @@ BENCHMARKS = (
     "serving",
     "commands",
     "records",
+    "linkage",
 )
 ONLY_BY_NAME = (
     "engine",
@@ -39,6 +40,7 @@ ONLY_BY_NAME = (
     "evenings",
     "ask_learning",
     "ask_page",
+    "ask_hostile",
     "flipped",
     "hard_cases",
     "ablations",
@@ -46,6 +48,7 @@ ONLY_BY_NAME = (
     "metric_ablations",
     "metric_seconds",
     "seen",
+    "pair_evidence",
     "unseen",
     "sharding",
     "scale",
