@@ -6,16 +6,13 @@ which a processor does ten times faster than the same number of products with si
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold._core.warnings import warn_user
-
-if TYPE_CHECKING:
-    from twofold.targets._label_matrix import LabelMatrix
 
 DENSE_SIZE = 512
 """Up to this size all eigenvalues are found at once, in float64."""
@@ -27,14 +24,28 @@ TOLERANCE = 1e-4
 """Largest residual ‖A v − λ v‖ of a wanted pair, as a part of the largest eigenvalue."""
 
 
+class SymmetricMatrix(Protocol):
+    """What is asked of a matrix whose eigenvalues are wanted."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows and of columns."""
+
+    def __matmul__(self, other: NDArray[np.float32], /) -> NDArray[np.float32]:
+        """Multiply by a matrix of shape (n, m)."""
+
+    def toarray(self) -> NDArray[np.float64]:
+        """Return the whole matrix."""
+
+
 def leading_eigenpairs(
-    matrix: LabelMatrix, n_wanted: int
+    matrix: SymmetricMatrix, n_wanted: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the `n_wanted` largest eigenvalues, falling, and their vectors.
 
     Parameters
     ----------
-    matrix : LabelMatrix
+    matrix : SymmetricMatrix
         Symmetric, n × n.
     n_wanted : int
         At most n.
@@ -73,7 +84,7 @@ def _without_noise(values: NDArray[np.float64], rounding: float) -> NDArray[np.f
 
 
 def _krylov_pairs(
-    matrix: LabelMatrix, block: NDArray[np.float32], n_wanted: int
+    matrix: SymmetricMatrix, block: NDArray[np.float32], n_wanted: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
     """Return the best pairs in the space of block, A block, A² block …, and their residual.
 
