@@ -2,6 +2,7 @@
 
 from twofold.search._finder import Backend
 from twofold.search._index import NeighbourIndex
+from twofold.search._rerank import Rerank
 from twofold.search._results import Neighbours, SimilarPairs
 from twofold.search._space import Metric
 from twofold.search._store import IndexStore, Update, row_digest
@@ -12,6 +13,7 @@ __all__ = [
     "Metric",
     "NeighbourIndex",
     "Neighbours",
+    "Rerank",
     "SimilarPairs",
     "Update",
     "row_digest",
