@@ -3,6 +3,13 @@
 Features and targets come in, an embedder goes out; pairs are unknown here.
 """
 
+from twofold.regression._bit_classifiers import (
+    BitClassifiers,
+    fit_bit_classifiers,
+    is_bit_classifier,
+    trees,
+)
+from twofold.regression._bit_rotation import with_rotation
 from twofold.regression._embedder_files import (
     Embedder,
     check_embedding,
@@ -86,6 +93,7 @@ __all__ = [
     "RIDGE",
     "SMOOTHING",
     "STRONG",
+    "BitClassifiers",
     "Callback",
     "Embedder",
     "Epoch",
@@ -122,10 +130,12 @@ __all__ = [
     "epoch_callback",
     "equal_rows",
     "fill_form",
+    "fit_bit_classifiers",
     "fit_embedder",
     "fit_projection",
     "fit_regressor",
     "flip_some",
+    "is_bit_classifier",
     "is_memory_mapped",
     "is_network",
     "item_shape",
@@ -160,7 +170,9 @@ __all__ = [
     "take_rows",
     "threads_for",
     "train_network",
+    "trees",
     "validation_loss",
     "with_feature_skip",
+    "with_rotation",
     "write_embedder",
 ]

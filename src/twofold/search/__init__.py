@@ -4,7 +4,7 @@ from twofold.search._finder import Backend
 from twofold.search._index import NeighbourIndex
 from twofold.search._rerank import Rerank
 from twofold.search._results import Neighbours, SimilarPairs
-from twofold.search._space import Metric
+from twofold.search._space import Metric, distance_of
 from twofold.search._store import IndexStore, Update, row_digest
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "Rerank",
     "SimilarPairs",
     "Update",
+    "distance_of",
     "row_digest",
 ]
