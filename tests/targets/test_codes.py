@@ -187,18 +187,37 @@ def test_more_classes_than_codes_are_refused():
         solve_codes(LabelRelation(range(5)), 2)
 
 
+@pytest.mark.parametrize("method", ["whole", "rotated"])
 @pytest.mark.parametrize("n_bits", [3, 32])
-def test_codes_of_several_labels_order_pairs(n_bits):
+def test_codes_of_several_labels_order_pairs(n_bits, method, monkeypatch):
+    if method == "rotated":
+        monkeypatch.setattr("twofold.targets._codes.MOST_WHOLE", 2)
     relation = LabelRelation(labels_in_threes(), grade="jaccard")
     solution = solve_codes(relation, n_bits, random_state=0)
-    assert (solution.method, solution.n_bits) == ("rotated", n_bits)
+    assert (solution.method, solution.n_bits) == (method, n_bits)
     left, right = np.triu_indices(relation.n_items, 1)
     grades = relation.similarity(np.arange(40), np.arange(40))[left, right]
     pairs = PairRelation(left, right, (grades > 0).astype(float), 40)
     assert auroc_of(solution, pairs) > {3: 0.7, 32: 0.85}[n_bits]
 
 
-def test_equal_label_vectors_share_a_code_and_no_label_is_far_from_all():
+def test_codes_of_label_vectors_are_those_of_all_pairs_of_items():
+    labels = labels_in_threes(n_items=15)[np.arange(40) % 15]
+    relation = LabelRelation(labels, grade="jaccard")
+    solution = solve_codes(relation, 6, random_state=0)
+    left, right = np.triu_indices(40, 1)
+    differ = solution.which[left] != solution.which[right]
+    left, right = left[differ], right[differ]
+    every = relation.similarity(np.arange(40), np.arange(40))[left, right]
+    pairs = PairRelation(left, right, every, 40)
+    assert solution.loss == pytest.approx(slow_loss(pairs, solution.codes), rel=1e-5)
+    sizes = np.abs(solution.points[solution.which])
+    np.testing.assert_allclose(sizes.mean(axis=0), 1, rtol=1e-4)
+
+
+@pytest.mark.parametrize("most_whole", [99, 2])
+def test_equal_label_vectors_share_a_code_and_no_label_is_far_from_all(most_whole, monkeypatch):
+    monkeypatch.setattr("twofold.targets._codes.MOST_WHOLE", most_whole)
     labels = np.array([[1, 1, 0], [1, 1, 0], [0, 1, 1], [0, 0, 0], [0, 1, 0], [1, 0, 0]])
     with pytest.warns(RelationWarning, match="1 of 6 rows have no label"):
         relation = LabelRelation(labels)

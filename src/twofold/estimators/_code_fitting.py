@@ -64,7 +64,7 @@ class BitFitting:
             wanted = points if which is None else points[which]
             fitted = fit_bit_classifiers(self.embedder, X, wanted, items, self.rng)
             return BitFit(fitted, None, time.perf_counter() - began)
-        if solution.method == "two-step":
+        if solution.method in ("two-step", "whole"):
             points = np.where(points >= 0, np.float32(1), np.float32(-1))
         return self._regressed(X, solution.method, points, which, items)
 
@@ -79,12 +79,12 @@ class BitFitting:
         counts = None if which is None else np.bincount(which, minlength=len(points))
         targets, mean, scale = standardise_targets(points, counts)
         is_network = isinstance(self.embedder, TrainingConfig)
-        is_classes = method == "codewords"
+        is_shared = method in ("codewords", "whole") and is_network
         regression = possible_regression(
-            "likelihood if shared" if is_classes and is_network else "squared",
+            "likelihood if shared" if is_shared else "squared",
             len(items),
             len(points),
-            is_spread=is_classes and is_network and len(points) > points.shape[1],
+            is_spread=method == "codewords" and is_network and len(points) > points.shape[1],
             is_network=is_network,
         )
         fitted = fit_embedder(
