@@ -45,7 +45,8 @@ class CodeSolution:
         Number of each item's row in `points`, -1 for an item without one; None if it has a row for
         every item.
     loss : float
-        Of pairs, codewords and label vectors 1/W Σ w (s − z·z' / b)², s = 1 for alike and −1 for not alike.
+        Of pairs, codewords and label vectors 1/W Σ w (s − z·z' / b)², s = 1 for alike and −1 for
+        not alike.
         Of what is rotated 1 − (mean |v|)² / mean v² of the numbers v before their signs are taken.
     history : ndarray of float64
         The loss in the course of solving.
