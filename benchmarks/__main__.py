@@ -25,6 +25,7 @@ BENCHMARKS = (
     "multilabel",
     "updates",
     "searching",
+    "codes",
     "commands",
     "records",
 )
@@ -41,6 +42,7 @@ ONLY_BY_NAME = (
     "hidden_factors",
     "metric_ablations",
     "unseen",
+    "code_learning",
 )
 """These take a quarter of an hour or more."""
 

@@ -1,4 +1,4 @@
-"""FAISS's binary indexes: it counts bits some thirty times faster than signs are multiplied."""
+"""FAISS's binary indexes, which count bits instead of multiplying signs."""
 
 from __future__ import annotations
 
