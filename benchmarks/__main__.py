@@ -26,6 +26,7 @@ BENCHMARKS = (
     "updates",
     "searching",
     "serving",
+    "codes",
     "commands",
     "records",
     "linkage",
@@ -52,6 +53,7 @@ ONLY_BY_NAME = (
     "unseen",
     "sharding",
     "scale",
+    "code_learning",
 )
 """These take a quarter of an hour or more."""
 
