@@ -515,6 +515,8 @@ def test_images_are_mirrored_in_training_only(augment):
     mirrored = (shown == image.flip(-1)).flatten(1).all(dim=1)
     assert torch.equal(mirrored, ~(shown == image).flatten(1).all(dim=1))
     assert 0.3 < mirrored.float().mean() < 0.7 if augment else not mirrored.any()
+    if augment:  # every image twice in two epochs, once mirrored
+        assert mirrored[:128].sum() == mirrored[128:].sum() == 64
     assert all((images == image).all() for images in network.seen[False])
 
 
