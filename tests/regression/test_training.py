@@ -518,6 +518,22 @@ def test_images_are_mirrored_in_training_only(augment):
     assert all((images == image).all() for images in network.seen[False])
 
 
+def test_every_image_is_mirrored_in_every_second_epoch():
+    image = torch.arange(6, dtype=torch.float32).reshape(1, 1, 2, 3)
+    X = (image + 10 * torch.arange(64).reshape(64, 1, 1, 1)).numpy()
+    targets = np.zeros((64, 1), dtype=np.float32)
+    augment = Augment(flips=True)
+    task = RegressionTask(open_features(X, "cpu"), np.arange(64), targets, "cpu", augment)
+    network = Sees()
+    train_network(network, task, config(batch_size=64), RNG(0))
+    is_mirrored = [
+        {int(one.min()) // 10: bool(one[0, 0, 0] > one[0, 0, 2]) for one in shown}
+        for shown in network.seen[True]
+    ]
+    assert is_mirrored[0] == is_mirrored[2] != is_mirrored[1] == is_mirrored[3]
+    assert all(is_mirrored[0][number] != is_mirrored[1][number] for number in range(64))
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_training_on_a_gpu_reaches_what_a_cpu_reaches():
