@@ -31,8 +31,9 @@ SETTING = {
     "seeds": SEEDS,
     "statistic": "mean over seeds; mAP of the whole ranking of the training items",
     "epochs": "the protocol's; MNIST 8",
-    "bars": "64 bits beside 64 numbers at most .01 below, .02 for several labels; mAP of the better "
-    "of our two beside the best of LSH, ITQ, two-step hashing and Siamese signs",
+    "bars": "64 bits beside 64 numbers at most .01 below, .02 for several labels; mAP of the "
+    "better of our two beside the best of LSH, ITQ, two-step hashing and Siamese "
+    "signs",
 }
 
 
