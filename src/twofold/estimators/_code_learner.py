@@ -14,7 +14,7 @@ from twofold._core.bits import pack_signs
 from twofold.estimators._embedding_learner import EmbeddingLearner
 from twofold.estimators._onnx_file import InputType, write_onnx
 from twofold.estimators._pair_function import PairFunction
-from twofold.regression import survives_fork
+from twofold.regression import is_bit_classifier, survives_fork, trees
 
 
 class CodeLearner(EmbeddingLearner):
@@ -62,6 +62,13 @@ class CodeLearner(EmbeddingLearner):
         """
         check_is_fitted(self)
         return write_onnx(self.to_model(), path, input_type, self._has_unit_points)
+
+    def check_embedder(self) -> None:
+        """Refuse an `embedder` that cannot predict bits."""
+        if not is_bit_classifier(self.embedder):
+            super().check_embedder()
+        elif isinstance(self.embedder, str):
+            trees()  # says what to install
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

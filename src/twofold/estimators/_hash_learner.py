@@ -22,11 +22,9 @@ from twofold.regression import (
     check_features,
     checkpoint_path,
     epoch_callback,
-    is_bit_classifier,
     is_network,
     resolve_network,
     survives_fork,
-    trees,
 )
 from twofold.relations import LabelRelation, Relation, as_relation, is_classes
 from twofold.targets import solve_codes
@@ -140,13 +138,6 @@ class HashLearner(CodeLearner):
         self.timing_ = {"targets": solution.seconds, "regression": fit.seconds}
         self._forget_threshold()
         return self
-
-    def check_embedder(self) -> None:
-        """Refuse an `embedder` that cannot predict bits."""
-        if not is_bit_classifier(self.embedder):
-            super().check_embedder()
-        elif isinstance(self.embedder, str):
-            trees()  # says what to install
 
     def _fitting(self, relation: Relation) -> BitFitting:
         embedder: TrainingConfig | Any = self.embedder
