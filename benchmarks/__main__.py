@@ -25,8 +25,11 @@ BENCHMARKS = (
     "multilabel",
     "updates",
     "searching",
+    "serving",
+    "codes",
     "commands",
     "records",
+    "linkage",
 )
 ONLY_BY_NAME = (
     "engine",
@@ -38,6 +41,7 @@ ONLY_BY_NAME = (
     "evenings",
     "ask_learning",
     "ask_page",
+    "ask_hostile",
     "flipped",
     "hard_cases",
     "ablations",
@@ -45,7 +49,11 @@ ONLY_BY_NAME = (
     "metric_ablations",
     "metric_seconds",
     "seen",
+    "pair_evidence",
     "unseen",
+    "sharding",
+    "scale",
+    "code_learning",
 )
 """These take a quarter of an hour or more."""
 

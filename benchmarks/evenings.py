@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -27,6 +28,8 @@ from twofold.evaluation import Metric, pair_similarity
 TITLE = "Evenings: what a simulated person's answers come to, by looks"
 SEEDS = 5
 COUNTS = (50, 100, 200, 250, 500)
+REPEAT_EVERY, REPEAT_AFTER = 25, 20
+"""As the page does: looks between questions that were answered before, and since that answer."""
 LEARNT_AT = (*range(10, 51, 10), *range(75, 201, 25), *range(250, 501, 50))
 """Looks after which the engine learns: less often than the page lets it."""
 MODES = ("pairs", "both", "random")
@@ -207,6 +210,25 @@ class Person:
                 Answer(first, other, same, question.purpose, question.weight, self.look)
             )
 
+    def again(self) -> Question | None:
+        """Return an old question, if it is time for one."""
+        if self.look % REPEAT_EVERY != REPEAT_EVERY - 1 or not (old := self._old_pairs()):
+            return None
+        return Question("pair", old[self.rng.integers(len(old))], (), "repeat")
+
+    def _old_pairs(self) -> list[tuple[int, int]]:
+        """Return pairs that were asked once, some time ago, side by side and to be learnt from."""
+        said = Counter((one.left, one.right) for one in self.answers)
+        size = Counter(one.look for one in self.answers)
+        return [
+            (one.left, one.right)
+            for one in self.answers
+            if one.look <= self.look - REPEAT_AFTER
+            and one.purpose == "learn"
+            and size[one.look] == 1
+            and said[one.left, one.right] == 1
+        ]
+
 
 def evening(
     name: str, seed: int, mode: str, wrong: float, counts: tuple[int, ...] = COUNTS
@@ -228,9 +250,10 @@ def evening(
             if person.look >= max(counts):
                 return
         later = [count for count in (*counts, *LEARNT_AT) if count > person.look]
-        steps = min(c for c in later if c in counts or not is_random) - person.look
-        for number in range(steps):
-            person.answer(next(at_random) if is_random else snapshot.questions[number])
+        until = min(c for c in later if c in counts or not is_random)
+        ahead = at_random if is_random else iter(snapshot.questions)
+        while person.look < until:
+            person.answer((None if is_random else person.again()) or next(ahead))
 
 
 def scores(snapshot: Snapshot, subject: Subject, seconds: float) -> dict[str, Any]:

@@ -7,27 +7,30 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import torch
 
+from benchmarks.changing import changed
 from benchmarks.figures import Figure
 from benchmarks.relations import why_no_data
 from twofold import MetricLearner
 from twofold.datasets import load_cifar10
 from twofold.evaluation import knn_accuracy
-from twofold.regression import Augment, Network, _expected_target, _fast_networks, _optimisers
+from twofold.regression import Augment, Network
 
 TITLE = "Recipes on a GPU, scored on training images held out: 5-NN accuracy"
 N_HELD_OUT, SPLIT_SEED, N_SEEDS = 5000, 123, 2
 VIEWS = (1, 2, 6)
 SETTING = {"seeds": N_SEEDS, "data": f"CIFAR-10 less {N_HELD_OUT:,} training images held out"}
-Constant = tuple[ModuleType, str]
+BESIDE, MOMENTUM, ROUNDS, NORMS, SMOOTHING = (
+    f"regression.{name}"
+    for name in ("_optimisers.BESIDE_MUON", "_optimisers.MUON_MOMENTUM", "_optimisers.N_ITERATIONS",
+                 "_fast_networks.NORM_MOMENTUM", "_expected_target.SMOOTHING")
+)  # fmt: skip
 _FAST = {"architecture": "fast-conv", "max_epochs": 8, "augment": "photographs"}
 _PAPER = {"architecture": "cifar10", "max_epochs": 6, "batch_size": 512, "augment": "flips"}
 _DEEP = {"architecture": "deep-conv", "max_epochs": 16, "learning_rate": 0.16}
@@ -39,7 +42,7 @@ class Trial:
 
     title: str
     network: dict[str, Any]
-    constants: dict[Constant, Any] = field(default_factory=dict)
+    constants: dict[str, Any] = field(default_factory=dict)
 
 
 TRIALS = (
@@ -47,14 +50,14 @@ TRIALS = (
     *(Trial(f"fast-conv, rate {rate}", _FAST | {"learning_rate": rate})
       for rate in (0.06, 0.12, 0.16, 0.4)),
     *(Trial(f"fast-conv, {size} a batch", _FAST | {"batch_size": size}) for size in (512, 2048)),
-    *(Trial(f"fast-conv, Adam's share {share}", _FAST, {(_optimisers, "BESIDE_MUON"): share})
+    *(Trial(f"fast-conv, Adam's share {share}", _FAST, {BESIDE: share})
       for share in (0.01, 0.05, 0.1, 0.2)),
-    *(Trial(f"fast-conv, momentum {keep}", _FAST, {(_optimisers, "MUON_MOMENTUM"): keep})
+    *(Trial(f"fast-conv, momentum {keep}", _FAST, {MOMENTUM: keep})
       for keep in (0.3, 0.8, 0.9)),
-    Trial("fast-conv, five rounds", _FAST, {(_optimisers, "N_ITERATIONS"): 5}),
-    *(Trial(f"fast-conv, norms keep {1 - new:.1f}", _FAST, {(_fast_networks, "NORM_MOMENTUM"): new})
+    Trial("fast-conv, five rounds", _FAST, {ROUNDS: 5}),
+    *(Trial(f"fast-conv, norms keep {1 - new:.1f}", _FAST, {NORMS: new})
       for new in (0.1, 0.6)),
-    *(Trial(f"fast-conv, smoothing {share}", _FAST, {(_expected_target, "SMOOTHING"): share})
+    *(Trial(f"fast-conv, smoothing {share}", _FAST, {SMOOTHING: share})
       for share in (0.0, 0.2)),
     Trial("fast-conv, weights averaged", _FAST | {"averaged": 0.2}),
     Trial("fast-conv, AdamW", _FAST | {"optimiser": "adamw", "learning_rate": 4e-3}),
@@ -83,7 +86,9 @@ def measure() -> list[Figure]:
         scores: dict[int, list[float]] = {n_views: [] for n_views in VIEWS}
         seconds = []
         for seed in range(N_SEEDS):
-            with changed_constants(trial.constants):
+            with ExitStack() as stack:
+                for constant, value in trial.constants.items():
+                    stack.enter_context(changed(constant, value))
                 network = Network(**trial.network)
                 learner = MetricLearner(16, embedder=network, metric="seen", random_state=seed)
                 began = time.perf_counter()
@@ -103,16 +108,3 @@ def measure() -> list[Figure]:
         ]  # fmt: skip
         print(trial.title, {n: round(float(np.mean(s)), 4) for n, s in scores.items()}, flush=True)
     return figures
-
-
-@contextmanager
-def changed_constants(constants: dict[Constant, Any]) -> Iterator[None]:
-    """Give modules other constants inside."""
-    before = {place: getattr(*place) for place in constants}
-    try:
-        for (module, name), value in constants.items():
-            setattr(module, name, value)
-        yield
-    finally:
-        for (module, name), value in before.items():
-            setattr(module, name, value)

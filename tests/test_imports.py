@@ -23,7 +23,7 @@ LEVELS = (
     ("baselines",),
     ("experiments",),
     ("tasks",),
-    ("report", "ask"),
+    ("report", "ask", "serving"),
     ("cli",),
 )
 LEVEL = {package: level for level, packages in enumerate(LEVELS) for package in packages}

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from twofold.asking import Suggestions
     from twofold.baselines import SiameseLearner, TripletLearner
     from twofold.estimators import (
+        HashLearner,
         MetricLearner,
         PairMetricLearner,
         PairMetricLearnerSupervised,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from twofold.targets import Targets, TargetSolution, solve_targets, standardise_targets
 
 __all__ = [
+    "HashLearner",
     "LabelRelation",
     "MetricLearner",
     "Network",
@@ -73,7 +75,13 @@ _HOMES = {
     "_core.warnings": ("RelationWarning", "TargetWarning"),
     "asking": ("Suggestions",),
     "baselines": ("SiameseLearner", "TripletLearner"),
-    "estimators": ("MetricLearner", "PairMetricLearner", "PairMetricLearnerSupervised", "load"),
+    "estimators": (
+        "HashLearner",
+        "MetricLearner",
+        "PairMetricLearner",
+        "PairMetricLearnerSupervised",
+        "load",
+    ),
     "matching": ("PairClassifier",),
     "regression": ("Network",),
     "relations": ("LabelRelation", "PairRelation", "TripletRelation"),
@@ -96,6 +104,7 @@ _PACKAGES = (
     "relations",
     "report",
     "search",
+    "serving",
     "targets",
     "tasks",
 )

@@ -8,8 +8,8 @@ from PIL import Image
 from running import write_pictures
 from typer.testing import CliRunner
 
+from twofold._core.listening import listen
 from twofold.ask import AskRequest, Closed, read_ask_items
-from twofold.ask._listening import listen
 from twofold.ask._pictures import Pictures
 from twofold.ask._project import Project
 from twofold.cli import app, main

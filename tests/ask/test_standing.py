@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from kept_looks import kept
 
 from twofold.ask._standing import StandingAnswers
+from twofold.asking import Repeats
 
 
 def test_counts_are_of_what_stands():
@@ -39,8 +40,9 @@ def test_being_unsure_is_an_answer_but_no_verdict():
 
 def test_agreement_is_of_a_person_with_themselves():
     looks = [kept(1), kept(2, same=(True,)), kept(3, same=(False,)), kept(4, who="Ben")]
-    assert StandingAnswers(looks).agreement() == (2, 1)
-    assert StandingAnswers([kept(1), kept(2, who="Ben", same=(False,))]).agreement() == (0, 0)
+    assert StandingAnswers(looks).agreement() == Repeats(2, 1)
+    of_two = StandingAnswers([kept(1), kept(2, who="Ben", same=(False,))])
+    assert of_two.agreement() == Repeats(0, 0)
 
 
 def test_what_is_asked_again_was_decided_once_and_long_ago():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from twofold.asking import Population, estimate_quality, log_odds, weighted_auroc
+from twofold.asking import Population, Repeats, estimate_quality, log_odds, weighted_auroc
 from twofold.evaluation import pair_auroc
 
 RANKS = log_odds((np.arange(200) + 0.5) / 200)
@@ -17,11 +17,16 @@ def auroc_of(chance):
     return weighted_auroc(RANKS, chance, 1 - chance)
 
 
-def evening(chance, n, rng):
-    """Return the estimate from tests of which half are among the nearest twentieth."""
+def evening(chance, n, rng, slips=0.0):
+    """Return the estimate from tests of which half are among the nearest twentieth.
+
+    A fifth as many questions are asked twice.
+    """
     rows = np.where(rng.random(n) < 0.5, rng.integers(10, size=n), rng.integers(200, size=n))
-    same = rng.random(n) < chance[rows]
-    return estimate_quality(RANKS[rows], np.zeros(n), same, POPULATION, rng)
+    same = (rng.random(n) < chance[rows]) != (rng.random(n) < slips)
+    n_agreed = int((rng.random(n // 5) >= 2 * slips * (1 - slips)).sum())
+    repeats = Repeats(n // 5, n_agreed)
+    return estimate_quality(RANKS[rows], np.zeros(n), same, POPULATION, rng, repeats)
 
 
 def test_weighted_auroc_is_that_of_repeated_pairs():
@@ -41,12 +46,13 @@ CURVES = {
 }
 
 
-@pytest.mark.parametrize("n", [20, 80])
-def test_the_interval_covers_the_truth_nearly_always(n):
+@pytest.mark.parametrize(("n", "slips", "n_drawn"), [(20, 0.0, 20), (80, 0.0, 20), (60, 0.05, 10)])
+def test_the_interval_covers_the_truth_nearly_always(n, slips, n_drawn):
     rng, shares = np.random.default_rng(1), []
     for chance in CURVES.values():
-        said = [one for one in (evening(chance, n, rng) for _ in range(20)) if one is not None]
-        assert len(said) >= 16
+        evenings = (evening(chance, n, rng, slips) for _ in range(n_drawn))
+        said = [one for one in evenings if one is not None]
+        assert len(said) >= 0.8 * n_drawn
         assert all(one.low <= one.auroc <= one.high for one in said)
         shares.append(np.mean([one.low <= auroc_of(chance) <= one.high for one in said]))
     assert np.mean(shares) >= 0.9
@@ -77,6 +83,26 @@ def test_a_metric_that_made_no_mistake_may_be_perfect():
     )
     assert one.high == 1.0
     assert one.low < 0.9
+
+
+def test_a_metric_that_only_slips_contradict_may_be_perfect():
+    rng = np.random.default_rng(2)
+    said = [evening((RANKS > 2).astype(float), 100, rng, slips=0.05) for _ in range(5)]
+    assert [one.high for one in said] == [1.0] * 5
+    assert np.mean([one.low for one in said]) < 0.98
+
+
+def test_people_who_contradict_themselves_make_a_metric_look_better_than_their_tests_do():
+    rows, same = np.arange(0, 200, 4), np.arange(50) < 4
+    same[[20, 35]] = True  # far pairs: alike, or slips
+    said = [
+        estimate_quality(
+            RANKS[rows], np.zeros(50), same, POPULATION, np.random.default_rng(0), Repeats(20, n)
+        )
+        for n in (17, 20)
+    ]
+    assert said[0].auroc > said[1].auroc + 0.03
+    assert said[0].low > said[1].low
 
 
 @pytest.mark.parametrize("n_same", [0, 2, 28, 30])

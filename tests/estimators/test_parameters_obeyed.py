@@ -51,6 +51,7 @@ def test_epochs_are_as_many_as_are_given_and_a_fifth_in_an_update(path, max_epoc
             learner.update(PairRelation([0], [1], [int(Y[0] == Y[1])], 60))
 
 
+@pytest.mark.filterwarnings("ignore:The network has no inner layer")
 @EVERY_PATH
 def test_the_plan_keeps_what_was_given_and_training_obeys_it(path):
     given = {"max_epochs": 1, "batch_size": 20, "learning_rate": 1e-6, "weight_decay": 0.125}
@@ -75,6 +76,7 @@ def test_a_callback_that_answers_true_stops_and_nothing_else_does(path, answer, 
     assert len(learner.history_["regression"]) == n_epochs
 
 
+@pytest.mark.filterwarnings("ignore:The network has no inner layer")
 @EVERY_PATH
 @pytest.mark.parametrize(("kind", "scale"), [(np.uint8, 255), (np.float32, 1), (np.int64, 1)])
 def test_a_users_module_sees_bytes_divided_by_255_and_all_else_as_it_is(path, kind, scale):

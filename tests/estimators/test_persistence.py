@@ -106,6 +106,7 @@ def test_a_round_trip_gives_the_same_within_rounding(parameters, features, given
             assert getattr(kept, name) == getattr(told, name)
 
 
+@pytest.mark.filterwarnings("ignore:The network has no inner layer")
 @pytest.mark.parametrize("embedder", [Network(OwnNetwork(), max_epochs=2), OwnNetwork()])
 def test_a_users_network_has_to_be_passed_again(embedder, tmp_path):
     learner = quick_learner(embedder=embedder).fit(X, Y)

@@ -90,6 +90,7 @@ def test_the_relation_is_routed_through_a_pipeline_if_it_is_asked_for(feedback):
     np.testing.assert_allclose(points, alone, atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:The network has no inner layer")
 @pytest.mark.parametrize(
     "given", [{"y": Y}, {"relation": pairs_within(Y)}], ids=["labels", "pairs"]
 )

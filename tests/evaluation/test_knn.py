@@ -288,7 +288,7 @@ def test_a_k_that_cannot_be_is_refused(score, k, error, sentence):
 
 @both_scores
 def test_an_unknown_metric_is_refused(score):
-    with pytest.raises(ValueError, match="metric must be one of 'euclidean', 'dot', 'cosine', got"):
+    with pytest.raises(ValueError, match="one of 'euclidean', 'dot', 'cosine', 'hamming', got"):
         score_with(score, metric="manhattan")
 
 

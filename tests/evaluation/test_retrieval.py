@@ -284,7 +284,7 @@ def test_half_a_gallery_is_refused():
 
 
 def test_an_unknown_metric_is_refused():
-    with pytest.raises(ValueError, match="metric must be one of 'euclidean', 'dot', 'cosine', got"):
+    with pytest.raises(ValueError, match="one of 'euclidean', 'dot', 'cosine', 'hamming', got"):
         retrieval_scores(np.eye(2), [0, 0], metric="manhattan")
 
 

@@ -118,7 +118,7 @@ def test_scores_of_kinds_never_seen_are_as_the_schema_says(place, value, sentenc
         (("scores", "neighbour_metric"), "taxi", "at scores/neighbour_metric"),
         (("seconds",), {"targets": 1.0}, "at seconds, 'training' is a required property"),
         (("surplus",), 1, "at the record, Additional properties are not allowed"),
-        (("format_version",), 3, "format version 3, newer than 2.*update Twofold"),
+        (("format_version",), 4, "format version 4, newer than 3.*update Twofold"),
         (("format",), "other", "is no run record"),
     ],
 )

@@ -121,8 +121,9 @@ def test_what_is_learnt_from_pairs_is_given_by_folds_that_keep_items_apart() -> 
         calls.append((kept, held_out))
         return ALIKE[held_out] + 0.1 * len(calls)
 
-    flat = {"title": [f"a{row}" for row in range(40)]}
-    model = PairClassifier(flat, flat, n_folds=3, random_state=0).fit(PAIRS, ALIKE, similarity)
+    tells_nothing = np.random.default_rng(0).permutation(80).reshape(2, 40)
+    left, right = ({"title": [f"a{number}" for number in side]} for side in tells_nothing)
+    model = PairClassifier(left, right, n_folds=3, random_state=0).fit(PAIRS, ALIKE, similarity)
     assert sorted(np.concatenate([held_out for _, held_out in calls])) == list(range(len(PAIRS)))
     for kept, held_out in calls:
         alike = held_out[ALIKE[held_out] == 1]
@@ -130,7 +131,24 @@ def test_what_is_learnt_from_pairs_is_given_by_folds_that_keep_items_apart() -> 
             assert not set(PAIRS[kept, side]) & set(PAIRS[alike, side])
             assert not set(PAIRS[kept, 0]) & set(PAIRS[held_out, 0])
     assert model.n_given_ == 1
+    assert model.columns_score_ is not None
+    assert model.columns_score_ < 0.9
     assert model.predict(PAIRS, similarity=ALIKE.astype(float)).tolist() == ALIKE.tolist()
+
+
+def test_where_columns_alone_tell_the_alike_nothing_more_is_asked() -> None:
+    same = {"title": [f"title number {row}" for row in range(40)]}
+
+    def asked(*_: np.ndarray) -> None:
+        pytest.fail("asked")
+
+    model = PairClassifier(same, same, random_state=0).fit(PAIRS, ALIKE, asked)
+    assert model.columns_score_ == 1
+    assert model.n_given_ == 0
+    assert model.predict(PAIRS).tolist() == ALIKE.tolist()
+    alone = PairClassifier(same, same, random_state=0).fit(PAIRS, ALIKE)
+    np.testing.assert_array_equal(model.held_out_, alone.held_out_)
+    assert alone.columns_score_ is None
 
 
 def test_with_too_few_pairs_for_folds_nothing_is_asked_of_what_learns_from_them() -> None:

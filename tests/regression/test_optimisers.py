@@ -80,7 +80,7 @@ def test_a_step_along_it_goes_down_in_weak_directions_as_far_as_in_strong_ones()
 
 
 def test_a_matrix_of_zeros_stays_one():
-    assert not orthogonal(torch.zeros(2, 3, 4)).any()
+    assert not orthogonal(torch.zeros(2, 3, 4), 5).any()
 
 
 # ---- Muon's step ----
@@ -101,7 +101,7 @@ def test_steps_are_those_of_the_definition(shape, monkeypatch):
     length, kept = np.linalg.norm(slow), np.zeros_like(slow)
     # Rounds of a cubic that converges stand for those that only come near.
     monkeypatch.setattr("twofold.regression._optimisers.QUINTIC", (1.5, -0.5, 0.0))
-    monkeypatch.setattr(orthogonal, "__defaults__", (60,))
+    monkeypatch.setattr("twofold.regression._optimisers.N_ITERATIONS", 60)
     optimiser = a_muon([weight], rate, momentum)
     for step in range(n_steps):
         gradient = with_values(n_rows, n_columns, (1 + step) * values, step)

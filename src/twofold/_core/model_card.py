@@ -27,6 +27,11 @@ MOST_BYTES = 2**26
 LARGEST_ITEM = 2**26
 """Numbers of one item that a model may claim to take."""
 LONGEST_MESSAGE = 200
+FILES = {
+    "regressor": ("embedder.skops",),
+    "classifiers": ("classifiers.skops", "boosters.json"),
+}
+"""That an embedder of a kind is in; networks and maps are in weights."""
 OWN = "own "
 """Before the name of a loss that is a user's own code, of which nothing else is kept."""
 
@@ -162,10 +167,10 @@ def _largest(value: Any) -> float:
 def _refuse_disagreement(file: Path, card: dict[str, Any]) -> None:
     embedder, names = card["embedder"], card["feature_names_in"]
     shape, n_features = embedder["input_shape"], card["n_features_in"]
-    is_regressor = embedder["kind"] == "regressor"
+    is_regressor = embedder["kind"] in ("regressor", "classifiers")
     disagreements = {
-        "its embedder and its file are of different kinds": is_regressor
-        != (embedder["file"] == "embedder.skops"),
+        "its embedder and its file are of different kinds": embedder["file"]
+        not in FILES.get(embedder["kind"], ("weights.safetensors",)),
         "it has a mean without a scale, or a scale without a mean": (embedder["mean"] is None)
         != (embedder["scale"] is None),
         "its network takes items of no shape": not is_regressor and not shape,

@@ -11,6 +11,7 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -49,6 +50,16 @@ def map_npy(path: Path) -> NDArray[Any]:
             return np.empty(shape, dtype)
         order: Literal["C", "F"] = "F" if is_fortran else "C"
         return np.memmap(path, dtype, "r", file.tell(), shape, order)
+
+
+def parse_npy(name: str, content: bytes) -> NDArray[Any]:
+    """Return the one array of a .npy file that is in memory; `name` is what it is called."""
+    file = BytesIO(content)
+    with _named(name):
+        dtype, shape, is_fortran = _read_header(file)
+        _compare_sizes(dtype, shape, len(content) - file.tell())
+        values = np.frombuffer(content, dtype, math.prod(shape), file.tell())
+        return _shaped(values, shape, is_fortran)
 
 
 def read_npz(path: Path) -> Arrays:
@@ -91,7 +102,7 @@ def _other_format(kind: str, arrays: Arrays, shape: tuple[int, ...]) -> Any:
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
+def _named(path: Path | str) -> Iterator[None]:
     """Turn what a damaged file raises into one sentence with its name."""
     try:
         yield
@@ -106,7 +117,7 @@ def _named(path: Path) -> Iterator[None]:
         raise _unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: Exception) -> ValueError:
+def _unreadable(path: Path | str, error: Exception) -> ValueError:
     return ValueError(f"{path} cannot be read ({reason_of(error)}): get it again.")
 
 

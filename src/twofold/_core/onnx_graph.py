@@ -155,12 +155,21 @@ class OnnxGraph:
         products = self.affine(value, -2 * double.T, np.square(double).sum(axis=1), np.float64)
         return self.add("Max", self.add("Add", products, lengths), self.constant(0.0, np.float64))
 
+    def packed_signs(self, value: Value, n_bits: int) -> Value:
+        """Return a set bit for each number that is at least 0, the first of a byte its largest."""
+        weights = np.zeros((n_bits, -(-n_bits // 8)), dtype=np.float32)
+        numbers = np.arange(n_bits)
+        weights[numbers, numbers // 8] = 2.0 ** (7 - numbers % 8)
+        is_set = self.cast(self.add("GreaterOrEqual", value, self.constant(0.0)), np.float32)
+        return self.cast(self.affine(is_set, weights), np.uint8)
+
     def write(
         self,
         path: str | os.PathLike[str],
         points: Value,
         n_components: int,
         notes: Mapping[str, str],
+        output_type: str = "float32",
     ) -> Path:
         """Write the file whose output is `points`, whole or not at all, with notes inside."""
         from onnx import TensorProto, checker, helper
@@ -168,7 +177,8 @@ class OnnxGraph:
         self._nodes.append(helper.make_node("Identity", [points], [OUTPUT]))
         kind = TensorProto.FLOAT if self.input_type == "float32" else TensorProto.UINT8
         given = helper.make_tensor_value_info(INPUT, kind, ["n_items", *self.input_shape])
-        made = helper.make_tensor_value_info(OUTPUT, TensorProto.FLOAT, ["n_items", n_components])
+        out = TensorProto.FLOAT if output_type == "float32" else TensorProto.UINT8
+        made = helper.make_tensor_value_info(OUTPUT, out, ["n_items", n_components])
         graph = helper.make_graph(self._nodes, "twofold", [given], [made], self._constants)
         model = helper.make_model(
             graph,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from twofold.ask._items import Items
@@ -18,13 +16,7 @@ def dropped_features(items: Items, content: bytes) -> Any:
             "Only pictures can be dropped, where the items are pictures: choose an item by its "
             "words instead."
         )
-    shape = preparation.shape_
-    in_memory = ImagePreparation(size=shape[1:], channels=shape[0], cache=False)
-    in_memory.shape_ = shape
-    with TemporaryDirectory(prefix="twofold-ask-") as folder:
-        file = Path(folder) / "dropped"
-        file.write_bytes(content)
-        try:
-            return in_memory.decode([file]).images
-        except ValueError as error:
-            raise ValueError("The picture cannot be read: drop a PNG or JPEG file.") from error
+    try:
+        return preparation.decode_bytes([content])
+    except ValueError as error:
+        raise ValueError("The picture cannot be read: drop a PNG or JPEG file.") from error

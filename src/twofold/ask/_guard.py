@@ -7,9 +7,7 @@ page of another site can neither read nor answer, whatever it knows of the port.
 from __future__ import annotations
 
 import hmac
-import socket
 from http.cookies import CookieError, SimpleCookie
-from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
@@ -17,7 +15,8 @@ from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+from twofold._core.own_names import own_hosts
+
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -54,7 +53,7 @@ class Guard:
         self._app = app
         self._token = token
         self._cookie = f"twofold_ask_{port}"
-        self._hosts = {_address(name, port) for name in (host, *_names(host))}
+        self._hosts = own_hosts(host, port)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -127,26 +126,3 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return send_with
-
-
-def _names(host: str) -> set[str]:
-    """Return other names of the address that a server is bound to."""
-    if host in LOOPBACK:
-        return {*LOOPBACK}
-    names = {*LOOPBACK, socket.gethostname(), socket.getfqdn()}
-    if host in ("0.0.0.0", "::"):
-        names |= _own_addresses()
-    return names
-
-
-def _own_addresses() -> set[str]:
-    """Return the addresses of this machine."""
-    try:
-        found: list[Any] = socket.getaddrinfo(socket.gethostname(), None)
-    except OSError:
-        return set()
-    return {str(one[4][0]) for one in found}
-
-
-def _address(name: str, port: int) -> str:
-    return f"[{name}]:{port}" if ":" in name else f"{name.lower()}:{port}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from twofold._core.own_names import link_to
 from twofold.ask._items import Items, read_ask_items
 from twofold.ask._learning import LearningProcess, Message
 from twofold.ask._project import Project, prepare_folder, project_folder
@@ -97,7 +98,7 @@ def ask(
         Called as the data are read.
     """
     _require_server()
-    from twofold.ask._listening import listen
+    from twofold._core.listening import listen
 
     told = progress or (lambda what, share: None)
     folder = project_folder(request.data, project)
@@ -134,12 +135,10 @@ class _Evening:
 
     def opened(self, token: str, n_looks: int) -> Opened:
         """Return what a user is told."""
-        name = socket.gethostname() if self.host in ("0.0.0.0", "::") else self.host
-        address = f"[{name}]" if ":" in name else name
         n_gone = self.project.store.n_gone
         gone = f"{n_gone:,} answer(s) are about items that are no longer there; they are set aside."
         return Opened(
-            f"http://{address}:{self.port}/?token={token}",
+            f"{link_to(self.host, self.port)}/?token={token}",
             self.project.folder,
             self.items.n_items,
             n_looks,
@@ -164,8 +163,8 @@ async def _serve(evening: _Evening, on_open: Callable[[Opened], Any] | None) -> 
     """Run worker and server side by side, until a signal ends them; return the looks."""
     import uvicorn
 
+    from twofold._core.listening import QuietServer, ended_by_signals
     from twofold.ask._guard import Guard
-    from twofold.ask._listening import QuietServer, ended_by_signals
     from twofold.ask._server import Site
 
     loop = asyncio.get_running_loop()
@@ -185,6 +184,7 @@ async def _serve(evening: _Evening, on_open: Callable[[Opened], Any] | None) -> 
         site, token = Site(session), secrets.token_urlsafe(24)
         config = uvicorn.Config(
             Guard(site.app(), token, evening.host, evening.port),
+            http="h11",  # httptools, where it is installed, does not end a head that never ends
             ws="websockets-sansio",
             ws_max_size=LARGEST_MESSAGE,
             limit_concurrency=MOST_CONNECTIONS,

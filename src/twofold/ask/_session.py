@@ -280,7 +280,7 @@ class Session:
         """Return how good the metric is on pairs that were held out, and whether to go on."""
         published, features = self.model.published, self.model.review.features
         now = None if published is None else published.learnt.quality
-        n_asked, n_agreed = self._standing.agreement()
+        again = self._standing.agreement()
         return {
             "type": "quality",
             "now": None if now is None else asdict(now),
@@ -288,7 +288,7 @@ class Session:
             "history": self._history.plain(),
             "advice": asdict(self._history.advice()),
             "test_share": TEST_SHARE,
-            "agreement": {"n": n_asked, "n_agree": n_agreed},
+            "agreement": {"n": again.n, "n_agree": again.n_agreed},
         }
 
     def watch_map(self, visitor: Visitor) -> list[Reply]:

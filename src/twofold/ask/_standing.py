@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 
 from twofold.ask._questions import Answer
 from twofold.ask._store import KeptLook
-from twofold.ask._tally import Pair, in_order
+from twofold.ask._tally import Pair, agreement, in_order
+from twofold.asking import Repeats
 
 
 class StandingAnswers:
@@ -101,21 +101,15 @@ class StandingAnswers:
         """Return what a look says of a pair."""
         return self._opinions[pair][kept.number]
 
-    def agreement(self) -> tuple[int, int]:
+    def agreement(self) -> Repeats:
         """Return how often a person was asked the same twice, and how often they said the same."""
-        n_asked = n_agreed = 0
-        for said in self._opinions.values():
-            if len(said) < 2:
-                continue
-            by_person: dict[str, list[bool]] = {}
+        by_person: dict[tuple[str, Pair], list[bool]] = {}
+        for pair, said in self._opinions.items():
             for number, one in sorted(said.items()):
-                if one is not None:
-                    by_person.setdefault(self._looks[number].look.who, []).append(one)
-            for answers in by_person.values():
-                for first, second in pairwise(answers):
-                    n_asked += 1
-                    n_agreed += first == second
-        return n_asked, n_agreed
+                if one is not None and len(said) > 1:
+                    who = self._looks[number].look.who
+                    by_person.setdefault((who, pair), []).append(one)
+        return agreement(by_person.values())
 
     def to_repeat(self, who: str, n_ago: int) -> list[KeptLook]:
         """Return pairs that a person decided once, at least `n_ago` of their looks ago."""

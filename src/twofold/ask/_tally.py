@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from twofold.ask._questions import Answer
+from twofold.asking import Repeats
 
 Pair = tuple[int, int]
 """The smaller item first."""
@@ -26,6 +28,8 @@ class Tally:
         Everything that was answered, unsure or not.
     n_looks, n_tests : int
         Looks in all, and those that were tests.
+    repeats : Repeats
+        How often a person was asked the same once more, and said the same.
     """
 
     learnt: dict[Pair, bool]
@@ -33,6 +37,7 @@ class Tally:
     asked: frozenset[Pair]
     n_looks: int
     n_tests: int
+    repeats: Repeats
 
 
 def tally(answers: Sequence[Answer]) -> Tally:
@@ -56,12 +61,29 @@ def tally(answers: Sequence[Answer]) -> Tally:
         frozenset(in_order(answer.left, answer.right) for answer in answers),
         len(looks),
         len(test_looks),
+        agreement(_by_person(answers)),
     )
+
+
+def agreement(said: Iterable[Sequence[bool]]) -> Repeats:
+    """Return how often people said the same once more, of all that each said of a pair, in turn."""
+    again = [first == second for answers in said for first, second in pairwise(answers)]
+    return Repeats(len(again), sum(again))
 
 
 def in_order(left: int, right: int) -> Pair:
     """Return a pair with the smaller item first."""
     return (left, right) if left < right else (right, left)
+
+
+def _by_person(answers: Sequence[Answer]) -> Iterable[list[bool]]:
+    """Return what each person said of each pair, unsure or not asked left out."""
+    said: dict[tuple[str, Pair], list[bool]] = {}
+    for answer in sorted(answers, key=lambda one: one.look):
+        if answer.same is not None:
+            key = answer.who, in_order(answer.left, answer.right)
+            said.setdefault(key, []).append(answer.same)
+    return said.values()
 
 
 def _majority(votes: dict[Pair, list[bool]]) -> dict[Pair, bool]:

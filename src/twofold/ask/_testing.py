@@ -70,7 +70,8 @@ class Tests:
         own = pair_similarity(points, left, right, metric)
         by_features = np.array([self._share_nearer(pair) for pair in pairs])
         by_metric = similar.share_nearer(own)
-        return estimate_quality(log_odds(by_metric), log_odds(by_features), same, population, rng)
+        ranks = log_odds(by_metric), log_odds(by_features)
+        return estimate_quality(*ranks, same, population, rng, tally.repeats)
 
     def _pair(self, number: int) -> Pair:
         while len(self._drawn) <= number:

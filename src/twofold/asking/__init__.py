@@ -8,9 +8,10 @@ chances, and say how good the metric is.
 from twofold.asking._askable import Askable
 from twofold.asking._calibration import calibrate_similarity, held_out_similarity
 from twofold.asking._candidate_pairs import first_guess, propose_partners
+from twofold.asking._chance_curves import Population, Repeats
 from twofold.asking._choice import choose_pairs
 from twofold.asking._nines import N_BESIDE, choose_nines
-from twofold.asking._quality import Population, Quality, estimate_quality, log_odds, weighted_auroc
+from twofold.asking._quality import Quality, estimate_quality, log_odds, weighted_auroc
 from twofold.asking._suggest import Suggestions, suggest
 from twofold.asking._test_design import TestDesign
 
@@ -19,6 +20,7 @@ __all__ = [
     "Askable",
     "Population",
     "Quality",
+    "Repeats",
     "Suggestions",
     "TestDesign",
     "calibrate_similarity",

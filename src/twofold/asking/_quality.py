@@ -13,9 +13,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, gammaln, logsumexp, ndtr, ndtri
+from scipy.special import expit, gammaln, logsumexp
 
-Numbers = NDArray[np.float64]
+from twofold.asking._chance_curves import (
+    N_NUMBERS,
+    Curves,
+    Numbers,
+    Population,
+    Repeats,
+    TestAnswers,
+    follow,
+    follow_perfect,
+)
+
 FEWEST_OF_A_KIND = 3
 """Test answers of each kind below which nothing is said."""
 N_DRAWS, N_STAGES = 3000, 3
@@ -23,8 +33,11 @@ N_DRAWS, N_STAGES = 3000, 3
 FROM_PRIOR, N_FREEDOM, WIDENED = 0.2, 5, 1.2
 """Of later stages: the share that still comes from the prior; the others come from a t
 distribution, wider than the likely ones by so much."""
-N_NUMBERS = 5
-"""Of a curve, see `_Curves`."""
+PERFECT = 0.03
+"""The prior of a metric that makes no mistake, so that only slips speak against it: the interval
+ends at 1 where that explains the answers about as well as curves do. No curve gets there: on
+dblp-acm, where the AUROC is .99999, intervals ended at .9993 and .9998."""
+NEVER_REPEATED = Repeats()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,29 +61,13 @@ class Quality:
     n_different: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Population:
-    """All pairs, in cells of equal rank by the metric and by the features.
-
-    Attributes
-    ----------
-    by_metric, by_features : ndarray of float64, shape (n_cells,)
-        Log odds of the rank, large for the near.
-    count : ndarray of float64, shape (n_cells,)
-        Pairs in each cell.
-    """
-
-    by_metric: Numbers
-    by_features: Numbers
-    count: Numbers
-
-
 def estimate_quality(
     by_metric: Numbers,
     by_features: Numbers,
     same: NDArray[np.bool_],
     population: Population,
     rng: np.random.Generator,
+    repeats: Repeats = NEVER_REPEATED,
 ) -> Quality | None:
     """Return the AUROC over a population, from test answers; None if these are too few.
 
@@ -84,19 +81,26 @@ def estimate_quality(
         Of all pairs.
     rng : Generator
         Draws curves.
+    repeats : Repeats
+        What was asked once more, which tells of slips: a slip in a test makes any metric look
+        worse than it is.
     """
     n_same = int(same.sum())
     if min(n_same, same.size - n_same) < FEWEST_OF_A_KIND:
         return None
-    tests = _Tests(by_metric, by_features, same)
+    tests = TestAnswers(by_metric, by_features, same, repeats)
     normal = rng.standard_normal((N_DRAWS, N_NUMBERS))
     log_proposal = _log_normal(normal)
+    log_perfect = _log_mean(follow_perfect(Curves.of(normal), tests))
     for stage in range(N_STAGES):
-        auroc, log_likelihood = _follow(_Curves.of(normal), tests, population)
+        auroc, log_likelihood = follow(Curves.of(normal), tests, population)
         log_weight = log_likelihood + _log_normal(normal) - log_proposal
         weight = np.exp(log_weight - logsumexp(log_weight))
         if stage < N_STAGES - 1:
             normal, log_proposal = _draw_near(normal, weight, rng)
+    gain = log_perfect - _log_mean(log_weight)
+    share = float(expit(np.log(PERFECT / (1 - PERFECT)) + gain))
+    auroc, weight = np.append(auroc, 1.0), np.append((1 - share) * weight, share)
     low, high = _weighted_quantiles(auroc, weight, (0.025, 0.975))
     if by_metric[same].min() > by_metric[~same].max():
         high = 1.0  # nothing speaks against a metric that makes no mistake
@@ -126,84 +130,6 @@ def weighted_auroc(similarity: Numbers, alike: Numbers, unlike: Numbers) -> floa
     return float(alike_at @ below / (alike_at.sum() * unlike_at.sum()))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Tests:
-    """Both ranks of each test pair, and its answer."""
-
-    by_metric: Numbers
-    by_features: Numbers
-    same: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Curves:
-    """Curves of the chance that "same" is answered, each a row, and their prior.
-
-    P = p + (1 − p) · floor, where p = σ(slope · (rank − middle)), the rank is a mean of both, and
-    the floor is unseen / (1 − unseen) times the mean of p; "same" is said with lapse +
-    (1 − 2 lapse) P.
-
-    Attributes
-    ----------
-    middle : about 4 ± 3 in log odds
-        Where pairs are as likely alike as not.
-    slope : about 1.2, times or divided by 3.5
-        How sharply alike and unlike ones part there.
-    by_features : about a quarter
-        The weight of the features' rank in the mean.
-    unseen : 0 with chance one half, else about .2, anything between .01 and .8
-        The share of the alike pairs that no rank knows of: spread over all pairs by chance. Hardly
-        any such pair is ever drawn, so that only answers about far pairs speak against them.
-    lapse : 0 with chance .65, else up to .06
-        The share of slips. Few, since a slip about a far pair looks like an unseen alike one.
-    """
-
-    middle: Numbers
-    slope: Numbers
-    by_features: Numbers
-    unseen: Numbers
-    lapse: Numbers
-
-    @classmethod
-    def of(cls, normal: Numbers) -> _Curves:
-        """Return the curves of rows of numbers, which the prior has as standard normal."""
-        middle, slope, by_features, unseen, lapse = normal.T[:, :, None]
-        place = np.clip((ndtr(unseen) - 0.5) / 0.5, 1e-12, 1 - 1e-12)
-        return cls(
-            4 + 3 * middle,
-            1.2 * np.exp(1.25 * slope),
-            expit(-1.2 + 1.2 * by_features),
-            np.where(ndtr(unseen) < 0.5, 0.0, expit(-1.4 + 1.7 * ndtri(place))),
-            0.06 * np.maximum(0.0, (ndtr(lapse) - 0.65) / 0.35),
-        )
-
-    def seen(self, by_metric: Numbers, by_features: Numbers) -> Numbers:
-        """Return σ for each curve and pair."""
-        rank = (1 - self.by_features) * by_metric + self.by_features * by_features
-        return np.asarray(expit(self.slope * (rank - self.middle)))
-
-
-def _follow(curves: _Curves, tests: _Tests, population: Population) -> tuple[Numbers, Numbers]:
-    """Return the AUROC under each curve, and the log likelihood of the answers."""
-    levels, place = np.unique(population.by_metric, return_inverse=True)
-    of_level = np.zeros((population.count.size, levels.size))
-    of_level[np.arange(population.count.size), place] = population.count
-    every = of_level.sum(axis=0)
-    seen = curves.seen(population.by_metric, population.by_features) @ of_level
-    base = seen.sum(axis=1, keepdims=True) / every.sum()
-    floor = np.minimum(curves.unseen / (1 - curves.unseen) * base, 0.9)
-    alike = seen + floor * (every - seen)
-    unlike = np.maximum(every - alike, 0.0)
-    below = np.cumsum(unlike, axis=1) - unlike / 2
-    total = alike.sum(axis=1) * unlike.sum(axis=1)
-    auroc = (alike * below).sum(axis=1) / np.maximum(total, 1e-300)
-    chance = curves.seen(tests.by_metric, tests.by_features)
-    chance += floor * (1 - chance)
-    said_same = curves.lapse + (1 - 2 * curves.lapse) * chance
-    agrees = np.where(tests.same, said_same, 1 - said_same)
-    return auroc, np.log(np.maximum(agrees, 1e-300)).sum(axis=1)
-
-
 def _draw_near(
     normal: Numbers, weight: Numbers, rng: np.random.Generator
 ) -> tuple[Numbers, Numbers]:
@@ -222,6 +148,10 @@ def _draw_near(
     near -= N_NUMBERS / 2 * np.log(N_FREEDOM * np.pi) + np.log(np.diag(factor)).sum()
     both = np.logaddexp(np.log(FROM_PRIOR) + _log_normal(drawn), np.log(1 - FROM_PRIOR) + near)
     return drawn, np.asarray(both)
+
+
+def _log_mean(logs: Numbers) -> float:
+    return float(logsumexp(logs) - np.log(logs.size))
 
 
 def _log_normal(numbers: Numbers) -> Numbers:

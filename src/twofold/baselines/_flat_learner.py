@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from twofold.baselines._flat_features import dense_rows, flat_features
 from twofold.estimators import EmbeddingLearner
@@ -32,9 +31,7 @@ class FlatLearner(EmbeddingLearner):
     def _embed(self, rows: NDArray[np.float64]) -> NDArray[np.floating[Any]]:
         """Return the points of some rows, shape (n_rows, n_components_)."""
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the embedding of an array or sparse matrix; see `EmbeddingLearner.transform`."""
-        check_is_fitted(self)
+    def _points(self, X: Any) -> NDArray[np.float32]:
         X = flat_features(self, X, reset=False)
         points = np.empty((X.shape[0], self.n_components_), dtype=np.float32)
         for rows in blocks(X):

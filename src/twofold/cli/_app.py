@@ -22,11 +22,13 @@ from twofold.cli._embed import embed
 from twofold.cli._evaluate import evaluate
 from twofold.cli._export import export
 from twofold.cli._fit import fit
+from twofold.cli._index import index
 from twofold.cli._inspect import inspect
 from twofold.cli._match import match
 from twofold.cli._report import report
 from twofold.cli._reproduce import reproduce
 from twofold.cli._search import search
+from twofold.cli._serve import serve
 from twofold.cli._usage import UsageError, usage_sentence
 
 MISTAKES = (ValueError, TypeError, OSError, ImportError, MemoryError, FloatingPointError)
@@ -67,7 +69,24 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, fit, evaluate, embed, match, search, export, ask, inspect, reproduce, report):
+COMMANDS = (
+    *(
+        demo,
+        fit,
+        evaluate,
+        embed,
+        match,
+        search,
+        index,
+        serve,
+        export,
+        ask,
+        inspect,
+        reproduce,
+        report,
+    ),
+)
+for command in COMMANDS:
     app.command()(command)
 
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from twofold._core.own_names import LOOPBACK
 from twofold.cli import _options as options
 
 if TYPE_CHECKING:
     from twofold.ask import Closed, Opened
-
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def ask(

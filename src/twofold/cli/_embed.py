@@ -1,34 +1,86 @@
-"""`twofold embed MODEL DATA`: the points of all rows, in a file."""
+"""`twofold embed MODEL DATA`: the points of all rows, in a file, or a file for each of many."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from twofold.cli import _options as options
 
+if TYPE_CHECKING:
+    from twofold.tasks import EmbedRequest, EmbedShardsRequest
+
+
+class Engine(StrEnum):
+    """Who embeds many files."""
+
+    local = "local"
+    ray = "ray"
+
 
 def embed(
     model: options.Model,
-    data: options.Data,
-    out: Annotated[Path, typer.Option(help="A .parquet file with ids and points, or a .npy file.")],
+    data: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DATA", help=f"{options.DATA_HELP} Several, or 'in/*.parquet', are shards."
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="A .parquet file with ids and points, or a .npy file; of shards a folder, which "
+            "gets a .parquet file for each."
+        ),
+    ],
     id_column: options.IdColumn = None,
+    engine: Annotated[
+        Engine, typer.Option(help="Of shards: one after the other here, or side by side on Ray.")
+    ] = Engine.local,
     device: options.Device = "auto",
     overwrite: options.Overwrite = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Write the points of all rows, a piece at a time.
+    """Write the points of all rows, a piece at a time. What was done of shards is not done again.
 
-    Example: twofold embed model products.csv --out points.parquet
+    Examples: twofold embed model products.csv --out points.parquet
+
+    twofold embed model 'in/*.parquet' --out out/ --engine ray
     """
-    from twofold.cli._console import show, show_json, step_bars
-    from twofold.tasks import EmbedRequest, embed_file
+    from twofold.tasks import EmbedRequest, EmbedShardsRequest, is_pattern
 
+    if len(data) > 1 or is_pattern(data[0]):
+        shards = EmbedShardsRequest(
+            model=model,
+            data=tuple(data),
+            out=out,
+            id_column=id_column,
+            device=device,
+            engine=engine.value,
+            overwrite=overwrite,
+        )
+        _embed_shards(shards, as_json)
+        return
+    if engine is Engine.ray:
+        raise ValueError("--engine ray is for several files: name a pattern, as 'in/*.parquet'.")
     request = EmbedRequest(
-        model=model, data=data, out=out, id_column=id_column, device=device, overwrite=overwrite
+        model=model,
+        data=data[0],
+        out=out,
+        id_column=id_column,
+        device=device,
+        overwrite=overwrite,
     )
+    _embed_file(request, as_json)
+
+
+def _embed_file(request: EmbedRequest, as_json: bool) -> None:
+    from twofold.cli._console import show, show_json, step_bars
+    from twofold.tasks import embed_file
+
     with step_bars() as progress:
         result = embed_file(request, progress)
     if as_json:
@@ -48,6 +100,37 @@ def embed(
         f"{result.n_items:,} points of {result.n_components} numbers are in {result.out}{ids}. "
         f"Compare them by {COMPARISONS[result.metric]}."
     )
+
+
+def _embed_shards(request: EmbedShardsRequest, as_json: bool) -> None:
+    from twofold.cli._console import show, show_json, step_bars
+    from twofold.tasks import embed_shards
+
+    with step_bars() as progress:
+        result = embed_shards(request, progress)
+    if as_json:
+        show_json(
+            {
+                "n_items": result.n_items,
+                "n_components": result.n_components,
+                "metric": result.metric,
+                "out": str(result.out),
+                "n_shards": result.n_shards,
+                "n_done_before": result.n_done_before,
+                "failures": {str(one.shard.source): one.why_not for one in result.failures},
+                "seconds": result.seconds,
+            }
+        )
+    else:
+        before = f" {result.n_done_before} files were done before." if result.n_done_before else ""
+        ids = "" if result.are_ids_compared else " Ids were not compared across so many rows."
+        n_now = result.n_shards - result.n_done_before - len(result.failures)
+        show(
+            f"{result.n_items:,} points of {result.n_components} numbers, of {n_now} files, are in "
+            f"{result.out}.{before}{ids} Compare them by {COMPARISONS[result.metric]}."
+        )
+    if result.why_incomplete is not None:
+        raise ValueError(result.why_incomplete)
 
 
 COMPARISONS = {

@@ -11,7 +11,7 @@ import typer
 
 from twofold.cli._console import progress, show
 from twofold.cli._epoch_bars import RunBars, epoch_bars
-from twofold.cli._reproduce_tables import paper_table, unseen_table
+from twofold.cli._reproduce_tables import code_table, paper_table, unseen_table
 
 
 class SetName(StrEnum):
@@ -53,6 +53,12 @@ def reproduce(
             "omniglot.",
         ),
     ] = False,
+    bits: Annotated[
+        str | None,
+        typer.Option(
+            help="Learn codes of so many bits, for instance 16,32,48,64, and score how they rank.",
+        ),
+    ] = None,
     methods: Annotated[
         str | None,
         typer.Option(
@@ -61,7 +67,8 @@ def reproduce(
             "cross-entropy, one-hot, simplex, supcon, proxy-anchor, multi-similarity, "
             "triplet-miner. With --unseen, all by default: twofold-unseen, twofold-auto, raw, "
             "siamese, supcon, proxy-anchor, multi-similarity, triplet-miner, cross-entropy, "
-            "cross-entropy-whitened."
+            "cross-entropy-whitened. With --bits, all by default: codes, codes-trees, real-valued, "
+            "lsh, itq, two-step, siamese-codes, fixed-codes."
         ),
     ] = None,
     seeds: Annotated[
@@ -91,6 +98,11 @@ def reproduce(
     from twofold._core.files import check_folder_place
 
     check_folder_place(out)  # before the work, not after it
+    if unseen and bits is not None:
+        raise ValueError("--unseen and --bits are two protocols: give one of them.")
+    if bits is not None:
+        _reproduce_codes(request, _numbers("--bits", bits))
+        return
     run = _reproduce_unseen if unseen else _reproduce_paper
     run(request)
 
@@ -124,6 +136,39 @@ def _reproduce_paper(request: Request) -> None:
             bars.stop(record)
     show(paper_table(PROTOCOLS[request.set_name.value], records))
     _say_where(len(records), request.out / request.set_name.value, request.out)
+
+
+def _reproduce_codes(request: Request, bits: tuple[int, ...]) -> None:
+    """Run codes of several lengths."""
+    from rich.text import Text
+
+    from twofold.experiments import CODE_METHODS, PROTOCOLS, reproduce_codes
+
+    name = request.set_name.value
+    if name not in PROTOCOLS:
+        raise ValueError(f"{name} is run for kinds never seen only: add --unseen.")
+    if request.download:
+        _download(request)
+    for n_bits in bits:
+        records = []
+        with epoch_bars(width=32, transient=False) as drawn:
+            bars = RunBars(drawn)
+            for record in reproduce_codes(
+                name,
+                request.out,
+                bits=(n_bits,),
+                methods=tuple(CODE_METHODS) if request.methods is None else request.methods,
+                seeds=request.seeds,
+                epochs=request.epochs,
+                device=request.device,
+                data_dir=request.data_dir,
+                watch=bars.show,
+            ):
+                records.append(record)
+                bars.stop(record)
+        show(Text(f"{PROTOCOLS[name].title}, {n_bits} bits", style="bold"))
+        show(code_table(records))
+        _say_where(len(records), request.out / f"{name}-{n_bits}-bits", request.out)
 
 
 def _reproduce_unseen(request: Request) -> None:
@@ -199,14 +244,18 @@ def _open(request: Request) -> None:
         open_unseen(protocol, request.data_dir)
 
 
-def _seeds(text: str) -> tuple[int, ...]:
-    """Read "3" as the seeds 0, 1, 2, and "4,7" as the seeds 4 and 7."""
+def _numbers(option: str, text: str) -> tuple[int, ...]:
     try:
-        numbers = tuple(int(part) for part in text.split(","))
+        return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise ValueError(
-            f"--seeds takes a number, or numbers with commas between, got {text!r}."
+            f"{option} takes a number, or numbers with commas between, got {text!r}."
         ) from None
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    """Read "3" as the seeds 0, 1, 2, and "4,7" as the seeds 4 and 7."""
+    numbers = _numbers("--seeds", text)
     if min(numbers) < 0 or (len(numbers) == 1 and numbers[0] < 1):
         raise ValueError(f"--seeds takes a number from 1 on, or seeds from 0 on, got {text!r}.")
     return tuple(range(numbers[0])) if len(numbers) == 1 and "," not in text else numbers

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 
     from twofold.experiments import Protocol, RunRecord
 
+CODES = {
+    "mAP@1000": "map_at_1000",
+    "mAP@5000": "map_at_5000",
+    "mAP": "mean_average_precision",
+    "precision, radius 2": "precision_within_2",
+    "5-NN": "neighbours",
+}
 SCORES = {"AUROC": "auroc", "recall@1": "recall_at_1", "MAP@R": "map_at_r"}
 
 
@@ -39,6 +46,24 @@ def _paper_row(protocol: Protocol, record: RunRecord) -> tuple[str, ...]:
         f"{published[record.method]:.3f}" if record.method in published else "",
         f"{sum(timed) / len(timed):.3f} s" if timed else "none",
         f"{record.seconds['training']:.1f} s",
+    )
+
+
+def code_table(records: Sequence[RunRecord]) -> Group:
+    """Show each run on codes: how a gallery is ranked by them."""
+    headings = ("method", "seed", *CODES, "seconds")
+    return table(headings, map(_code_row, records), text=("method",))
+
+
+def _code_row(record: RunRecord) -> tuple[str, ...]:
+    from twofold.experiments import CODE_METHODS
+
+    values = [getattr(record.codes, name) for name in CODES.values()]
+    return (
+        CODE_METHODS[record.method].title,
+        str(record.seed),
+        *("–" if value is None else f"{value:.4f}" for value in values),
+        f"{sum(record.seconds.values()):.1f} s",
     )
 
 

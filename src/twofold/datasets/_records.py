@@ -109,6 +109,20 @@ class Records:
         folder = self.path if self.path.is_dir() else self.path.parent
         return [folder / str(name) for name in self.table[column].to_pylist()]
 
+    def image_bytes(self, column: str = "image") -> list[bytes] | None:
+        """Return the files that a column holds as bytes; None if it names files instead."""
+        import pyarrow as pa
+
+        self.require([column])
+        values = self.table[column]
+        if not (pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type)):
+            return None
+        contents: list[bytes] = values.to_pylist()
+        if values.null_count:
+            row = contents.index(None)  # type: ignore[arg-type]
+            raise ValueError(f"{self.path} has no image in {column!r} at {self.place(row)}.")
+        return contents
+
     @property
     def _columns(self) -> Columns:
         return Columns(self.path, self.table, first_row=self.first_row)

@@ -1,6 +1,8 @@
 """The learners: features and a relation in, an embedding out. Here the steps meet."""
 
+from twofold.estimators._code_learner import CodeLearner
 from twofold.estimators._embedding_learner import EmbeddingLearner
+from twofold.estimators._hash_learner import HashLearner
 from twofold.estimators._loading import load
 from twofold.estimators._metric_learner import MetricLearner
 from twofold.estimators._pair_metric_learner import PairMetricLearner
@@ -8,7 +10,9 @@ from twofold.estimators._pair_metric_learner_supervised import PairMetricLearner
 from twofold.estimators._plan import Plan
 
 __all__ = [
+    "CodeLearner",
     "EmbeddingLearner",
+    "HashLearner",
     "MetricLearner",
     "PairMetricLearner",
     "PairMetricLearnerSupervised",

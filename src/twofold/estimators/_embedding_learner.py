@@ -38,10 +38,11 @@ from twofold.regression import (
     is_network,
     layer_batches,
     n_rows,
+    refuse_unknown_embedder,
     survives_fork,
 )
 from twofold.relations import Relation, TripletRelation, as_relation, stated_pairs
-from twofold.search import Neighbours
+from twofold.search import Neighbours, distance_of
 
 LEARNERS: dict[str, type[EmbeddingLearner]] = {}
 """Learners by name: what a model may ask for."""
@@ -68,7 +69,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         LEARNERS[cls.__name__] = cls
 
     @survives_fork
-    def transform(self, X: Any) -> NDArray[np.float32]:
+    def transform(self, X: Any) -> NDArray[Any]:
         """Return the embedding of `X`.
 
         Parameters
@@ -82,6 +83,10 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             To be compared by `metric_`.
         """
         check_is_fitted(self)
+        return self._points(X)
+
+    def _points(self, X: Any) -> NDArray[np.float32]:
+        """Return the embedding of features that are yet to be checked."""
         return self._embed(check_features(self, X, reset=False))
 
     def _embed(self, X: Any) -> NDArray[np.float32]:
@@ -108,7 +113,9 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return False
 
     def pair_similarity(self, A: Any, B: Any) -> NDArray[np.float32]:
-        """Return how alike row k of `A` and row k of `B` are: −‖a − b‖, a·b or the cosine.
+        """Return how alike row k of `A` and row k of `B` are.
+
+        That is −‖a − b‖, a·b, the cosine, or minus the number of bits that differ.
 
         Large for the alike; `metric_` says which.
         """
@@ -123,13 +130,15 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return pair_similarity(both, rows, rows + len(left), self.metric_)
 
     def pair_distance(self, A: Any, B: Any) -> NDArray[np.float32]:
-        """Return how far apart row k of `A` and row k of `B` are: ‖a − b‖, or 1 − their similarity.
+        """Return how far apart row k of `A` and row k of `B` are.
+
+        That is ‖a − b‖, the number of bits that differ, or 1 − their similarity.
 
         Small for the alike. 1 − a·b is about 0 for the alike and 1 for others, but no metric: it
         can be negative.
         """
         similarity = self.pair_similarity(A, B)
-        return -similarity if self.metric_ == "euclidean" else 1 - similarity
+        return distance_of(self.metric_, similarity)
 
     def neighbours(self, X: Any, k: int = 10, *, among: Any = None) -> Neighbours:
         """Return the `k` items that are most like each row of `X`.
@@ -322,7 +331,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         fitted = model.fitted
         self.embedder_, self.metric_step_ = model.embedder, model.metric_step
         if isinstance(model.embedder, RegressorEmbedder) and "embedder" in self.get_params():
-            self.embedder = model.embedder.regressor
+            self.embedder = model.embedder.template
         self.metric_, self.n_components_ = fitted.metric, fitted.n_components
         self.input_shape_ = tuple(getattr(model.embedder, "input_shape", fitted.input_shape))
         if fitted.threshold is not None:
@@ -332,6 +341,10 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         if fitted.feature_names_in is not None:
             self.feature_names_in_ = np.asarray(fitted.feature_names_in, dtype=object)
         return self
+
+    def check_embedder(self) -> None:
+        """Refuse an `embedder` that this learner cannot fit."""
+        refuse_unknown_embedder(self.embedder)
 
     def _forget_threshold(self) -> None:
         """A threshold belongs to the embedding it was chosen on."""

@@ -11,7 +11,7 @@ from torch import nn
 from twofold._core.model_card import CARD, damage_said, refuse_unknown_parameters
 from twofold.estimators._embedding_learner import LEARNERS, EmbeddingLearner
 from twofold.estimators._model import open_model
-from twofold.regression import check_embedding, refuse_unknown_embedder
+from twofold.regression import check_embedding
 
 
 def load(
@@ -60,6 +60,6 @@ def load(
     with damage_said(place, "one of its parameters"):
         learner.take_model(model)
         if "embedder" in learner.get_params(deep=False):
-            refuse_unknown_embedder(learner.embedder)
+            learner.check_embedder()
     check_embedding(learner._embed, model.embedder, learner.n_components_, place)
     return learner

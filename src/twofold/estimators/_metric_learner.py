@@ -26,7 +26,6 @@ from twofold.regression import (
     checkpoint_path,
     epoch_callback,
     is_network,
-    refuse_unknown_embedder,
     survives_fork,
 )
 from twofold.relations import LabelRelation, Relation, TripletRelation, as_relation
@@ -174,7 +173,7 @@ class MetricLearner(StatementLearner):
         relation : PairRelation, LabelRelation or TripletRelation, optional
             In place of `y`.
         """
-        refuse_unknown_embedder(self.embedder)
+        self.check_embedder()
         X = check_features(self, X, reset=True)
         grade = resolve_grade(as_targets(self.targets))
         known = as_relation(type(self).__name__, X, y, relation, grade)

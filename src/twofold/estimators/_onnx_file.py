@@ -42,6 +42,9 @@ def write_onnx(
     points = layers["output"] if step is None else write_metric(graph, step, layers)
     if step is None and has_unit_points:
         points = graph.normalised(points)
+    if model.fitted.metric == "hamming":
+        points = graph.packed_signs(points, model.fitted.n_components)
+        return graph.write(path, points, -(-model.fitted.n_components // 8), _notes(model), "uint8")
     return graph.write(path, points, model.fitted.n_components, _notes(model))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from twofold._core.bits import bits_apart
 from twofold.evaluation import Metric
 
 MOST_BYTES = 2**26
@@ -26,7 +27,7 @@ class PairFunction:
     ----------
     embed : callable
         From rows of features to points.
-    metric : {"euclidean", "cosine", "dot"}
+    metric : {"euclidean", "cosine", "dot", "hamming"}
         How points are compared.
     shape : tuple of int
         Of one item; vectors of as many numbers are brought to it.
@@ -36,7 +37,7 @@ class PairFunction:
 
     def __init__(
         self,
-        embed: Callable[[NDArray[Any]], NDArray[np.float32]],
+        embed: Callable[[NDArray[Any]], NDArray[Any]],
         metric: Metric,
         shape: tuple[int, ...],
         matrix: NDArray[np.float64] | None = None,
@@ -44,7 +45,7 @@ class PairFunction:
         self._embed, self._metric, self._shape = embed, metric, shape
         self._n_numbers = math.prod(shape)
         self._matrix = matrix
-        self._points: dict[bytes, NDArray[np.float64]] = {}
+        self._points: dict[bytes, NDArray[Any]] = {}
 
     def __call__(self, u: ArrayLike, v: ArrayLike, squared: bool = False) -> float:
         """Return the distance of two vectors, or its square."""
@@ -66,17 +67,21 @@ class PairFunction:
             difference = self._matrix @ (u - v).ravel()
             return math.sqrt(difference @ difference)
         left, right = self._point(u), self._point(v)
+        if self._metric == "hamming":
+            return float(bits_apart(left, right))
         if self._metric == "euclidean":
             difference = left - right
             return math.sqrt(difference @ difference)
         similarity = float(left @ right)
         return 1.0 - (min(max(similarity, -1.0), 1.0) if self._metric == "cosine" else similarity)
 
-    def _point(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _point(self, vector: NDArray[np.float64]) -> NDArray[Any]:
         key = vector.tobytes()
         known = self._points.get(key)
         if known is None:
-            known = self._embed(vector.reshape(1, *self._shape))[0].astype(np.float64)
+            known = self._embed(vector.reshape(1, *self._shape))[0]
+            if self._metric != "hamming":
+                known = known.astype(np.float64)
             if self._metric == "cosine":
                 known /= max(float(np.linalg.norm(known)), 1e-12)
             if len(self._points) * (len(key) + known.nbytes) >= MOST_BYTES:

@@ -58,10 +58,9 @@ def refit_without(
         fit_part = refit_parts(problem, selection, fitting.plan.embedder)
 
     def points(kept: PairRelation, items: NDArray[np.int64]) -> NDArray[np.float32]:
-        if selection is None:
-            embedder = fitting.fit_once(data.X, kept).embedder
-        else:
-            embedder = fit_part(kept.take(problem.items))
+        if selection is not None:
+            return fit_part(kept.take(problem.items)).points(items)
+        embedder = fitting.fit_once(data.X, kept).embedder
         is_network = isinstance(embedder, NetworkEmbedder)
         rows = take_rows(data.X, items)
         return embedder.predict(as_numbers(rows) if is_network else rows)

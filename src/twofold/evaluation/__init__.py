@@ -15,6 +15,7 @@ from twofold.evaluation._one_shot import OneShotScores, one_shot_accuracy
 from twofold.evaluation._pair_splits import PairFolds
 from twofold.evaluation._pairs import pair_auroc, pair_similarity
 from twofold.evaluation._points import Metric
+from twofold.evaluation._rankings import RankingScores, ranking_scores
 from twofold.evaluation._ranks import Ranks, gain_error, pair_ranks, rank_error, triplet_ranks
 from twofold.evaluation._resampling import Interval, Resample
 from twofold.evaluation._retrieval import RetrievalScores, retrieval_scores
@@ -29,6 +30,7 @@ __all__ = [
     "Metric",
     "OneShotScores",
     "PairFolds",
+    "RankingScores",
     "Ranks",
     "Resample",
     "RetrievalScores",
@@ -48,6 +50,7 @@ __all__ = [
     "pair_ranks",
     "pair_similarity",
     "rank_error",
+    "ranking_scores",
     "retrieval_scores",
     "scaled_similarity",
     "similarity_scale",

@@ -29,8 +29,9 @@ def all_pairs_auroc(points: ArrayLike, labels: Any, *, metric: Metric = "euclide
     labels : array_like of shape (n_items,), or array or sparse matrix (n_items, n_labels)
         Classes, of which equal ones are alike; or a 0/1 matrix, where items with at least one label
         in common are. Items of unknown class (-1, NaN, None) are refused.
-    metric : {"euclidean", "dot", "cosine"}
-        Nearer is: smaller ‖a − b‖, larger a·b, or larger a·b / ‖a‖‖b‖ (0 for a zero vector).
+    metric : {"euclidean", "dot", "cosine", "hamming"}
+        Nearer is: smaller ‖a − b‖, larger a·b, or larger a·b / ‖a‖‖b‖ (0 for a zero vector), or
+        fewer bits that differ.
     """
     check_choice("metric", metric, get_args(Metric))
     table = check_points("points", points)

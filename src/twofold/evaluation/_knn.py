@@ -44,8 +44,9 @@ def knn_accuracy(
         point has is never predicted. Items of unknown class (-1, NaN, None) are refused.
     k : int
         Number of neighbours, at most n_train.
-    metric : {"euclidean", "dot", "cosine"}
-        Nearest is: smallest ‖a − b‖, largest a·b, or largest a·b / ‖a‖‖b‖ (0 for a zero vector).
+    metric : {"euclidean", "dot", "cosine", "hamming"}
+        Nearest is: smallest ‖a − b‖, largest a·b, or largest a·b / ‖a‖‖b‖ (0 for a zero vector), or
+        fewest bits that differ, of codes packed into bytes.
     """
     train, test = _check_points(train_points, test_points, k, metric)
     train_codes, test_codes = encode_classes(train_labels=train_labels, test_labels=test_labels)
@@ -88,7 +89,7 @@ def knn_jaccard(
         1 where the item has the label, else 0.
     k : int
         Number of neighbours, at most n_train.
-    metric : {"euclidean", "dot", "cosine"}
+    metric : {"euclidean", "dot", "cosine", "hamming"}
         As for `knn_accuracy`.
     """
     train, test = _check_points(train_points, test_points, k, metric)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from twofold._core.bits import check_codes
 from twofold.evaluation._points import Metric, directions
 
 UseKeys = Callable[[NDArray[np.int64], NDArray[np.int64]], None]
@@ -56,8 +57,12 @@ class NeighbourOrder:
     def of(cls, queries: NDArray[Any], gallery: NDArray[Any], metric: Metric) -> NeighbourOrder:
         """Prepare the order of `gallery` for `queries`, both checked points of one space.
 
-        The product is ‖q − g‖², 1 − q·g / ‖q‖‖g‖ (1 if one is zero) or −q·g.
+        The product is ‖q − g‖², 1 − q·g / ‖q‖‖g‖ (1 if one is zero), −q·g, or how many bits differ.
         """
+        if metric == "hamming":
+            queries, gallery = (
+                np.unpackbits(check_codes("points", table), axis=1) for table in (queries, gallery)
+            )
         left, right = _FACTORS[metric](queries.astype(np.float64), gallery.astype(np.float64))
         distinct, place = _distinct_rows(right)
         return cls(left, distinct, place, is_signed=metric == "dot")
@@ -198,6 +203,7 @@ _FACTORS = {
     "euclidean": _euclidean_factors,
     "cosine": _cosine_factors,
     "dot": _dot_factors,
+    "hamming": _euclidean_factors,
 }
 
 

@@ -97,8 +97,9 @@ def one_shot_accuracy(
         is farther, it is the mean of the product of f_c over all sets of n_way − 1 other classes.
         It costs n_items² · dim + n_pairs · n_classes · n_way, with n_pairs of one class, in
         bounded memory.
-    metric : {"euclidean", "dot", "cosine"}
-        Nearest is: smallest ‖a − b‖, largest a·b, or largest a·b / ‖a‖‖b‖ (0 for a zero vector).
+    metric : {"euclidean", "dot", "cosine", "hamming"}
+        Nearest is: smallest ‖a − b‖, largest a·b, or largest a·b / ‖a‖‖b‖ (0 for a zero vector), or
+        fewest bits that differ, of codes packed into bytes.
     resample : {"auto", "classes", "items"}
         What the interval's bootstrap draws: the queries' classes, or episodes (for "all" queries).
         "auto" draws classes if there are at least five; see `retrieval_scores`.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_auc_score
 
+from twofold._core.bits import bits_apart, check_codes
 from twofold._core.checks import as_array, check_choice, check_equal_lengths, check_item_ids
 from twofold._core.float32 import LARGEST
 from twofold.evaluation._points import Metric, directions
@@ -41,8 +42,9 @@ def pair_similarity(
         Targets or embeddings.
     left, right : array_like of int, shape (n_pairs,)
         Rows of `points`.
-    metric : {"euclidean", "dot", "cosine"}
-        −‖a − b‖, a·b, or a·b / ‖a‖‖b‖ (0 where a or b is 0).
+    metric : {"euclidean", "dot", "cosine", "hamming"}
+        −‖a − b‖, a·b, a·b / ‖a‖‖b‖ (0 where a or b is 0), or of codes packed into bytes minus the
+        number of bits that differ.
 
     Returns
     -------
@@ -55,10 +57,13 @@ def pair_similarity(
         raise ValueError(f"points must have shape (n_items, dim), got {table.shape}.")
     if table.dtype.kind not in "biuf":
         raise TypeError(f"points must hold numbers, got {table.dtype}.")
-    table = table.astype(np.float32, copy=False)
     left = check_item_ids("left", left, len(table))
     right = check_item_ids("right", right, len(table))
     check_equal_lengths(left=left, right=right)
+    if metric == "hamming":
+        codes = check_codes("points", table)
+        return -bits_apart(codes[left], codes[right]).astype(np.float32)
+    table = table.astype(np.float32, copy=False)
     if metric == "cosine":
         table = directions(table)
     # Squares of what is very large or small are beyond float32, and well within float64.

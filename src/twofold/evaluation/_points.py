@@ -7,14 +7,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Metric = Literal["euclidean", "dot", "cosine"]
-"""How two points are compared: −‖a − b‖, a·b or a·b / ‖a‖‖b‖, large for the alike."""
+Metric = Literal["euclidean", "dot", "cosine", "hamming"]
+"""How two points are compared: −‖a − b‖, a·b, a·b / ‖a‖‖b‖, or minus the number of bits that differ
+in two codes that are packed into bytes; large for the alike."""
 
 
 def check_points(name: str, points: ArrayLike) -> NDArray[Any]:
     """Return `points` as an array of finite real numbers, shape (n_items, dim), neither of them 0.
 
-    float32 and float64 stay what they are; other numbers become float64.
+    float32, float64 and bytes stay what they are; other numbers become float64.
     """
     table = np.asarray(points)
     if table.ndim != 2:
@@ -23,7 +24,7 @@ def check_points(name: str, points: ArrayLike) -> NDArray[Any]:
         raise ValueError(f"{name} is empty (shape {table.shape}): there is nothing to compare.")
     if table.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold numbers, got {table.dtype} (first: {table[0, 0]!r}).")
-    if table.dtype not in (np.float32, np.float64):
+    if table.dtype not in (np.float32, np.float64, np.uint8):
         table = table.astype(np.float64)
     wrong = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if wrong.size:

@@ -93,8 +93,9 @@ def retrieval_scores(
         Where to look instead.
     k : int or sequence of int
         Depths of the recall. One beyond the gallery means all of it.
-    metric : {"euclidean", "dot", "cosine"}
-        Nearest is: smallest ‖a − b‖, largest a·b, or largest a·b / ‖a‖‖b‖ (0 for a zero vector).
+    metric : {"euclidean", "dot", "cosine", "hamming"}
+        Nearest is: smallest ‖a − b‖, largest a·b, or largest a·b / ‖a‖‖b‖ (0 for a zero vector), or
+        fewest bits that differ, of codes packed into bytes.
     resample : {"auto", "classes", "items"}
         What the bootstrap draws: classes or single queries. "auto" draws classes if the queries
         have at least five.
@@ -107,7 +108,7 @@ def retrieval_scores(
     check_resampling(resample, n_resamples)
     rng = as_generator(random_state)
     depths = _check_depths(k)
-    order, relevance, is_own_gallery = _check_search(
+    order, relevance, is_own_gallery = check_search(
         points, labels, gallery_points, gallery_labels, metric
     )
     n_relevant = relevance.count() - is_own_gallery
@@ -139,7 +140,7 @@ def _check_depths(k: int | Sequence[int]) -> tuple[int, ...]:
     return depths
 
 
-def _check_search(
+def check_search(
     points: ArrayLike,
     labels: Any,
     gallery_points: ArrayLike | None,

@@ -1,5 +1,8 @@
 """Experiments: a protocol in, a record of what was measured out."""
 
+from twofold.experiments._code_methods import CODE_METHODS
+from twofold.experiments._code_reproduce import BITS, code_title, reproduce_codes
+from twofold.experiments._code_scores import CodeScores
 from twofold.experiments._compare import compare
 from twofold.experiments._demo import DEMO_METHODS, Demo, DemoMethod, DemoRun, run_demo
 from twofold.experiments._gallery import Gallery, Shown, choose_shown, read_gallery
@@ -32,12 +35,15 @@ from twofold.experiments._unseen_run import run_unseen
 from twofold.experiments._unseen_sets import UnseenSet, open_unseen
 
 __all__ = [
+    "BITS",
+    "CODE_METHODS",
     "DEFAULT_METHODS",
     "DEMO_METHODS",
     "METHODS",
     "PROTOCOLS",
     "UNSEEN_METHODS",
     "UNSEEN_PROTOCOLS",
+    "CodeScores",
     "CurvePoint",
     "Demo",
     "DemoMethod",
@@ -64,6 +70,7 @@ __all__ = [
     "best_score",
     "choose_methods",
     "choose_shown",
+    "code_title",
     "compare",
     "describe_commit",
     "describe_machine",
@@ -75,6 +82,7 @@ __all__ = [
     "read_record",
     "read_records",
     "reproduce",
+    "reproduce_codes",
     "reproduce_unseen",
     "run_demo",
     "run_unseen",

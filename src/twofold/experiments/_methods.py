@@ -101,7 +101,8 @@ def _network(config: RunConfig, n_epochs: int | None = None) -> Network:
     )
 
 
-def _training(config: RunConfig) -> dict[str, Any]:
+def training(config: RunConfig) -> dict[str, Any]:
+    """Return what a learner that trains a network an item at a time is given."""
     return {
         "embedder": _network(config),
         "device": config.device,
@@ -109,8 +110,9 @@ def _training(config: RunConfig) -> dict[str, Any]:
     }
 
 
-def _pair_training(config: RunConfig) -> dict[str, Any]:
-    return _training(config) | {
+def pair_training(config: RunConfig) -> dict[str, Any]:
+    """Return what one that trains a network on pairs is given."""
+    return training(config) | {
         "embedder": _network(config, config.protocol.n_pair_epochs),
         "epoch_size": config.n_items,
     }
@@ -118,7 +120,7 @@ def _pair_training(config: RunConfig) -> dict[str, Any]:
 
 def _fml(targets: Literal["fml-c", "fml-dp"]) -> Callable[[RunConfig], EmbeddingLearner]:
     return lambda config: MetricLearner(
-        config.protocol.n_components, targets=targets, **_training(config)
+        config.protocol.n_components, targets=targets, **training(config)
     )
 
 
@@ -127,7 +129,7 @@ def _twofold(config: RunConfig) -> EmbeddingLearner:
     n_components: int | Literal["auto"] = (
         "auto" if config.protocol.score == "accuracy" else config.protocol.n_components
     )
-    return MetricLearner(n_components, metric="seen", **_training(config))
+    return MetricLearner(n_components, metric="seen", **training(config))
 
 
 def _twofold_squared(config: RunConfig) -> EmbeddingLearner:
@@ -137,7 +139,7 @@ def _twofold_squared(config: RunConfig) -> EmbeddingLearner:
 
 def _siamese(loss: Literal["contrastive", "cosine"]) -> Callable[[RunConfig], EmbeddingLearner]:
     return lambda config: SiameseLearner(
-        config.protocol.n_components, loss=loss, **_pair_training(config)
+        config.protocol.n_components, loss=loss, **pair_training(config)
     )
 
 
@@ -145,7 +147,7 @@ def _batch_loss(
     loss: Literal["supcon", "proxy-anchor", "multi-similarity", "triplet"],
 ) -> Callable[[RunConfig], EmbeddingLearner]:
     return lambda config: BatchLossLearner(
-        config.protocol.n_components, loss=loss, **_training(config)
+        config.protocol.n_components, loss=loss, **training(config)
     )
 
 
@@ -207,7 +209,7 @@ METHODS: dict[str, Method] = {
             "a triplet network on triplets of the sampled pairs",
             "rival",
             "pairs",
-            lambda config: TripletLearner(config.protocol.n_components, **_pair_training(config)),
+            lambda config: TripletLearner(config.protocol.n_components, **pair_training(config)),
         ),
         Method(
             "nonlinear-nca",
@@ -215,7 +217,7 @@ METHODS: dict[str, Method] = {
             "the NCA loss on a network's output",
             "rival",
             "labels",
-            lambda config: NonlinearNCALearner(config.protocol.n_components, **_training(config)),
+            lambda config: NonlinearNCALearner(config.protocol.n_components, **training(config)),
         ),
         Method(
             "nca",
@@ -260,7 +262,7 @@ METHODS: dict[str, Method] = {
             "the last hidden layer of the same network, trained as a classifier",
             "today",
             "labels",
-            lambda config: ClassifierLearner(smoothing=SMOOTHING, **_training(config)),
+            lambda config: ClassifierLearner(smoothing=SMOOTHING, **training(config)),
         ),
         Method(
             "one-hot",
@@ -268,7 +270,7 @@ METHODS: dict[str, Method] = {
             "regression to one-hot vectors",
             "today",
             "labels",
-            lambda config: FixedTargetLearner("one-hot", **_training(config)),
+            lambda config: FixedTargetLearner("one-hot", **training(config)),
         ),
         Method(
             "simplex",
@@ -276,7 +278,7 @@ METHODS: dict[str, Method] = {
             "regression to the corners of a regular simplex",
             "today",
             "labels",
-            lambda config: FixedTargetLearner("simplex", **_training(config)),
+            lambda config: FixedTargetLearner("simplex", **training(config)),
             classes_only=True,
         ),
         Method(

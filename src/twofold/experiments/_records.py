@@ -17,11 +17,13 @@ from typing import Any
 from twofold._core.files import remove_leftovers, write_text
 from twofold._core.text_files import read_json
 from twofold.evaluation import Metric
+from twofold.experiments._code_scores import CodeScores
 from twofold.experiments._kind_scores import UnseenScores
 
 FORMAT = "twofold-run"
-FORMAT_VERSION = 2
-"""2 added what was found on kinds never seen; records of version 1 are read as before."""
+FORMAT_VERSION = 3
+"""2 added what was found on kinds never seen, 3 scores of codes; records of earlier versions are
+read as before."""
 SCHEMA = "run-record.schema.json"
 
 
@@ -104,9 +106,11 @@ class RunRecord:
     curve : tuple of CurvePoint
         AUROC against seconds.
     scores : Scores or None
-        None where there was phase 1 only, and of a run on kinds never seen.
+        None where there was phase 1 only, and of a run on kinds never seen or on codes.
     unseen : UnseenScores or None
         Of a run on kinds never seen.
+    codes : CodeScores or None
+        Of a run on codes.
     """
 
     data_set: str
@@ -124,6 +128,7 @@ class RunRecord:
     curve: tuple[CurvePoint, ...] = ()
     scores: Scores | None = None
     unseen: UnseenScores | None = None
+    codes: CodeScores | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as JSON takes it."""
@@ -135,7 +140,7 @@ class RunRecord:
     def from_json(cls, content: Mapping[str, Any]) -> RunRecord:
         """Return the record that JSON holds; it has been checked."""
         fields = {k: v for k, v in content.items() if k not in ("format", "format_version", "set")}
-        scores, unseen = fields["scores"], fields.get("unseen")
+        scores, unseen, codes = fields["scores"], fields.get("unseen"), fields.get("codes")
         return cls(
             **fields
             | {
@@ -144,6 +149,7 @@ class RunRecord:
                 "curve": tuple(CurvePoint(**point) for point in fields["curve"]),
                 "scores": None if scores is None else Scores(**scores),
                 "unseen": None if unseen is None else UnseenScores.from_json(unseen),
+                "codes": None if codes is None else CodeScores(**codes),
             }
         )
 

@@ -8,7 +8,8 @@ each yields rounds, a validation trace scores them, and a selection is what is r
 
 from twofold.feedback._problem import Problem, Projections, Watch, pose_problem
 from twofold.feedback._race import MOST_FOLDS
-from twofold.feedback._selection import Selection, refit, refit_parts, select_candidate
+from twofold.feedback._refit import refit, refit_parts
+from twofold.feedback._selection import Selection, select_candidate
 
 __all__ = [
     "MOST_FOLDS",

@@ -239,3 +239,11 @@ def add_seconds(seconds: Seconds, more: Seconds) -> None:
     """Add up the seconds of phases, in place."""
     for phase, spent in more.items():
         seconds[phase] += spent
+
+
+def last_round(candidate: Candidate, problem: Problem, seconds: Seconds) -> Round:
+    """Fit a candidate to a whole problem."""
+    problem.watch.report(f"fitting {candidate.name}")
+    for round_ in candidate.rounds(problem):
+        add_seconds(seconds, round_.seconds)
+    return round_

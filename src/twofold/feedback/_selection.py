@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
-
-import numpy as np
 
 from twofold._core.warnings import RelationWarning, warn_user
 from twofold.evaluation import Metric, gain_error
@@ -17,17 +14,14 @@ from twofold.feedback._candidate import (
     EmbedderCandidate,
     FeaturesCandidate,
     RidgeCandidate,
-    Round,
-    Seconds,
-    add_seconds,
+    last_round,
     similarity_of,
 )
-from twofold.feedback._feature_space import feature_spaces, projected_space
+from twofold.feedback._feature_space import feature_spaces
 from twofold.feedback._problem import Points, Problem
 from twofold.feedback._race import ERRORS_OF_EQUALS, MOST_FOLDS, Race, features_score, with_rounds
 from twofold.feedback._validation import ranks_of
 from twofold.regression import Embedder, Projection
-from twofold.relations import Statements
 
 RIDGE_MULTIPLIERS = (1.0, 30.0)
 """The second for statements that are hardly more than chance: what few items have in common is
@@ -141,60 +135,6 @@ def select_candidate(
     return _selection(race, candidate, expected, whole)
 
 
-def refit(problem: Problem, selection: Selection, embedder: Any | None = None) -> Selection:
-    """Return the selected candidate fitted to another problem, as many rounds, without validation.
-
-    The problem is about the same features; `embedder` is the user's own, if that was selected.
-    """
-    seconds = {"targets": 0.0, "regression": 0.0}
-    last = _last_round(_selected(problem, selection, embedder), problem, seconds)
-    return replace(
-        selection,
-        seconds=seconds,
-        embedder=last.embedder(),
-        targets=last.targets(),
-        losses=last.losses,
-    )
-
-
-def refit_parts(
-    problem: Problem, selection: Selection, embedder: Any | None = None
-) -> Callable[[Statements], Embedder]:
-    """Return what fits the selected candidate to some of a problem's statements, by their items.
-
-    The feature space, for which no statement is asked, is made once: by the projection that was
-    selected, which is of the same features. Items that the statements are not about are not
-    regressed on.
-    """
-    candidate = _selected(problem, selection, embedder, selection.projection)
-
-    def fit(statements: Statements) -> Embedder:
-        part = problem.learning_from(statements, np.flatnonzero(statements.linked))
-        return _last_round(candidate, part, {"targets": 0.0, "regression": 0.0}).embedder()
-
-    return fit
-
-
-def _selected(
-    problem: Problem,
-    selection: Selection,
-    embedder: Any | None,
-    projection: Projection | None = None,
-) -> Candidate:
-    """Return the candidate that was selected, for another problem about the same features."""
-    if selection.candidate == "features as given":
-        return FeaturesCandidate(selection.metric)
-    if projection is None:
-        (space,) = feature_spaces(problem, selection.n_directions, selection.unit)
-    else:
-        space = projected_space(problem, projection)
-    multiplier, n_rounds = selection.ridge_multiplier, selection.n_rounds
-    ridge_map = RidgeCandidate(space, problem.metric, multiplier, n_rounds)
-    if selection.candidate == "ridge map":
-        return ridge_map
-    return EmbedderCandidate(embedder, ridge_map)
-
-
 def _ridge_maps(
     problem: Problem, reference: FeaturesCandidate, n_components: int | None, n_rounds: int
 ) -> list[RidgeCandidate]:
@@ -254,19 +194,11 @@ def _moved(candidate: Candidate, problem: Problem) -> Candidate:
     return replace(candidate, space=moved)
 
 
-def _last_round(candidate: Candidate, problem: Problem, seconds: Seconds) -> Round:
-    """Fit a candidate to a whole problem."""
-    problem.watch.report(f"fitting {candidate.name}")
-    for round_ in candidate.rounds(problem):
-        add_seconds(seconds, round_.seconds)
-    return round_
-
-
 def _selection(
     race: Race, candidate: Candidate, expected: dict[str, float] | None, problem: Problem
 ) -> Selection:
     """Fit what won the race, and say how it came."""
-    last = _last_round(candidate, problem, race.seconds)
+    last = last_round(candidate, problem, race.seconds)
     guide = candidate.guide if isinstance(candidate, EmbedderCandidate) else candidate
     ridge_map = guide if isinstance(guide, RidgeCandidate) else None
     return Selection(

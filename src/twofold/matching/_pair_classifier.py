@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -16,13 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from twofold._core.checks import check_count
 from twofold._core.random import RandomState, as_generator
 from twofold.evaluation import Strategy, choose_threshold
-from twofold.matching._decision import (
-    IDENTITY,
-    Sigmoid,
-    fit_sigmoid,
-    probability,
-)
-from twofold.matching._item_apart import Fold, describe_out_of_fold, item_folds, out_of_fold
+from twofold.matching._cross_validated import Describe, columns_and_more, cross_validate
+from twofold.matching._decision import Sigmoid, probability
+from twofold.matching._item_apart import Fold, item_folds
 from twofold.matching._matching_files import read_model, write_model
 from twofold.matching._pair_features import PreparedTables, fit_comparison
 from twofold.matching._pair_models import fit_pair_model, resolve_model
@@ -35,8 +31,6 @@ FEWEST_OF_A_KIND = 10
 
 GIVEN = "similarity"
 """The name of similarities that were given, beside those of columns."""
-Describe = Callable[[NDArray[np.int64], NDArray[np.int64]], ArrayLike]
-"""From places of pairs to learn from, and of others, to similarities of the others."""
 
 
 class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -75,6 +69,9 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     held_out_ : ndarray of float64, shape (n_pairs,)
         The calibrated probability of every training pair, by models that were not fitted to its
         items.
+    columns_score_ : float or None
+        Where more similarities were offered as a function: the average precision of pairs held out
+        by the columns alone. From .999 on the function is not called.
     model_ : str
         What "auto" came to.
 
@@ -122,7 +119,8 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             wanted at prediction. What is itself learnt from these pairs is given by a function
             ``(kept, held_out) -> similarities``: it is called once a fold with the places of pairs
             to learn from, and returns similarities of the pairs held out, which have no item in
-            common with those. With too few pairs for folds it is not called, and nothing is wanted.
+            common with those. With too few pairs for folds, and where the columns alone leave
+            nothing to gain (`columns_score_`), it is not called, and nothing is wanted.
         """
         check_count("n_folds", self.n_folds, minimum=2)
         rng = as_generator(self.random_state)
@@ -131,13 +129,21 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._fitted_tables: PreparedTables | None = tables
         rows, alike = check_statements(pairs, y, tables)
         folds = self._folds(tables.records(rows), alike, rng)
-        if callable(similarity):
-            similarity = describe_out_of_fold(similarity, folds, alike)
-        given = check_given(similarity, len(rows))
-        self.n_given_ = given.shape[1]
-        X = np.hstack([self.comparison_.compare(tables, rows), given])
         self.model_ = resolve_model(self.model, alike)
-        self._calibrate(X, alike, folds, rng)
+        X = self.comparison_.compare(tables, rows)
+        self.columns_score_ = None
+        if callable(similarity):
+            given, validated, self.columns_score_ = columns_and_more(
+                self.model_, X, alike, similarity, folds, rng
+            )
+            X = np.hstack([X, given])
+        else:
+            given = check_given(similarity, len(rows))
+            X = np.hstack([X, given])
+            validated = cross_validate(self.model_, X, alike, folds, rng)
+        self.n_given_ = given.shape[1]
+        self.calibration_, self.threshold_ = validated.calibration, validated.threshold
+        self.held_out_ = validated.held_out
         self._fitted = fit_pair_model(self.model_, X, alike, rng)
         self.classes_ = np.array([0, 1])
         self.n_features_in_ = 2
@@ -307,28 +313,6 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return []
         one_table = self.comparison_.one_table
         return list(item_folds(records, y, self.n_folds, rng, one_table=one_table))
-
-    def _calibrate(
-        self,
-        X: NDArray[np.float32],
-        y: NDArray[np.int64],
-        folds: list[Fold],
-        rng: np.random.Generator,
-    ) -> None:
-        """Set the calibration and the threshold by pairs held out."""
-        self.calibration_, self.threshold_ = IDENTITY, 0.5
-        self.held_out_ = np.full(len(y), np.nan)
-
-        def fit_score(kept: NDArray[np.int64], held_out: NDArray[np.int64]) -> NDArray[np.float64]:
-            return fit_pair_model(self.model_, X[kept], y[kept], rng).score(X[held_out])
-
-        scores = out_of_fold(fit_score, folds, y)
-        there = ~np.isnan(scores)
-        if len(np.unique(y[there])) < 2:
-            return
-        self.calibration_ = fit_sigmoid(scores[there], y[there])
-        self.held_out_ = probability(self.calibration_.log_odds(scores))
-        self.threshold_ = choose_threshold(y[there], self.held_out_[there], "f_beta").threshold
 
     def _tables(self, records: Any, right_records: Any) -> tuple[Any, Any]:
         if records is None:

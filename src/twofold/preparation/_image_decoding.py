@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,10 +88,10 @@ def _decode_some(
     return images, unreadable
 
 
-def decode(path: Path, frame: Frame) -> NDArray[np.uint8]:
+def decode(file: Path | IO[bytes], frame: Frame) -> NDArray[np.uint8]:
     """Return one image, shape (channels, height, width)."""
     mode = MODES[frame.channels]
-    with Image.open(path) as image:
+    with Image.open(file) as image:
         is_drafted = image.format == "JPEG"
         if is_drafted:
             # A JPEG is decoded at an eighth, a quarter or half its size for the same price less.

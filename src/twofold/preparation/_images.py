@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold._core.caches import cache_folder
 from twofold._core.checks import check_count
+from twofold._core.reasons import reason_of
 from twofold._core.warnings import warn_user
 from twofold.preparation._image_cache import decode_in_memory, decode_once
 from twofold.preparation._image_decoding import DAMAGE, Frame, bombs_are_errors, decode
@@ -138,6 +140,32 @@ class ImagePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             warn_user(_say_unreadable(paths, unreadable) + " They are black.", ImageWarning)
         return images
 
+    def decode_bytes(self, contents: Sequence[bytes]) -> NDArray[np.uint8]:
+        """Return the images that files hold whose bytes are given; all of them must be readable.
+
+        Parameters
+        ----------
+        contents : sequence of bytes
+            At least one file, as a browser or a column of a table brings it.
+
+        Returns
+        -------
+        images : ndarray of uint8, shape (n, channels, height, width)
+        """
+        check_is_fitted(self, "shape_")
+        frame = Frame(*self.shape_)
+        images = np.empty((len(contents), *frame.shape), dtype=np.uint8)
+        with bombs_are_errors():
+            for row, content in enumerate(contents):
+                try:
+                    images[row] = decode(BytesIO(content), frame)
+                except DAMAGE as error:
+                    raise ValueError(
+                        f"The image at row {row} cannot be read ({_shown_reason(error)}): send a "
+                        "PNG, a JPEG or another usual picture."
+                    ) from error
+        return images
+
     def save(self, folder: str | os.PathLike[str]) -> dict[str, Any]:
         """Return what was fitted, plain enough for JSON; the folder gets no file."""
         del folder
@@ -243,6 +271,12 @@ def _refuse_many_unreadable(paths: Sequence[Path], unreadable: Mapping[int, str]
             f"{_say_unreadable(paths, unreadable)} More than {LARGEST_UNREADABLE:.0%} are not "
             "skipped: mend them, or take them out."
         )
+
+
+def _shown_reason(error: BaseException) -> str:
+    """Return what pillow says, without the object's address."""
+    said = reason_of(error)
+    return "it is no picture" if "cannot identify" in said else said
 
 
 def _say_unreadable(paths: Sequence[Path], unreadable: Mapping[int, str]) -> str:

@@ -4,6 +4,13 @@ Features and targets come in, an embedder goes out; pairs are unknown here.
 """
 
 from twofold.regression._augment import Augment, refuse_augmented
+from twofold.regression._bit_classifiers import (
+    BitClassifiers,
+    fit_bit_classifiers,
+    is_bit_classifier,
+    trees,
+)
+from twofold.regression._bit_rotation import with_rotation
 from twofold.regression._embedder_files import (
     Embedder,
     check_embedding,
@@ -95,6 +102,7 @@ __all__ = [
     "STRONG",
     "WIDEST",
     "Augment",
+    "BitClassifiers",
     "Callback",
     "Embedder",
     "Epoch",
@@ -133,9 +141,11 @@ __all__ = [
     "epoch_callback",
     "equal_rows",
     "fill_form",
+    "fit_bit_classifiers",
     "fit_embedder",
     "fit_projection",
     "fit_regressor",
+    "is_bit_classifier",
     "is_memory_mapped",
     "is_network",
     "item_shape",
@@ -171,7 +181,9 @@ __all__ = [
     "take_rows",
     "threads_for",
     "train_network",
+    "trees",
     "validation_loss",
     "with_feature_skip",
+    "with_rotation",
     "write_embedder",
 ]

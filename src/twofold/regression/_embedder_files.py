@@ -18,6 +18,13 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from twofold.regression._bit_classifiers import BitClassifiers
+from twofold.regression._classifier_files import (
+    BOOSTERS,
+    CLASSIFIERS,
+    load_classifiers,
+    save_classifiers,
+)
 from twofold.regression._network_embedder import NetworkEmbedder, OutputScale
 from twofold.regression._networks import NETWORKS
 from twofold.regression._preparation import network_kind, rebuild_network
@@ -40,6 +47,9 @@ def save_embedder(embedder: Embedder, folder: Path) -> dict[str, Any]:
         write_tensors(file, embedder.network.state_dict())
         kind, name = str(network_kind(embedder.network)), embedder.name
         shape = list(embedder.input_shape)
+    elif isinstance(embedder, BitClassifiers):
+        file = save_classifiers(embedder, folder)
+        kind, name, shape = "classifiers", None, []
     else:
         from skops import io
 
@@ -88,7 +98,7 @@ def load_embedder(
     missing = {"kind", "network", "input_shape", "mean", "scale", "file", "sha256"} - {*description}
     if missing:
         raise ValueError(f"{folder} is damaged: its embedder lacks {', '.join(sorted(missing))}.")
-    if description["file"] not in (WEIGHTS, REGRESSOR):
+    if description["file"] not in (WEIGHTS, REGRESSOR, CLASSIFIERS, BOOSTERS):
         raise ValueError(f"{folder} is damaged: it names the file {description['file']!r}.")
     check_other_tensors(folder, WEIGHTS)
     file = folder / description["file"]
@@ -103,6 +113,8 @@ def load_embedder(
     embedder: Embedder
     if file.name == REGRESSOR:
         embedder = RegressorEmbedder(_load_regressor(file, trusted), scale)
+    elif file.name in (CLASSIFIERS, BOOSTERS):
+        embedder = load_classifiers(file, dim, lambda opened: _load_regressor(opened, trusted))
     else:
         embedder = _load_network(description, file, dim, architecture, device, scale)
     if scale is not None and scale.mean.shape != (dim,):

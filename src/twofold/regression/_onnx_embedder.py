@@ -9,6 +9,8 @@ import numpy as np
 from torch import nn
 
 from twofold._core.onnx_graph import CannotExportError, OnnxGraph, Value
+from twofold.regression._bit_classifiers import BitClassifiers
+from twofold.regression._bit_rotation import BitRotation
 from twofold.regression._embedder_files import Embedder
 from twofold.regression._expected_target import ExpectedTarget
 from twofold.regression._feature_skip import SKIP_RATE, FeatureSkip
@@ -31,7 +33,7 @@ def write_embedder(graph: OnnxGraph, embedder: Embedder, names: Sequence[str]) -
     ----------
     graph : OnnxGraph
         To be extended.
-    embedder : NetworkEmbedder or RegressorEmbedder
+    embedder : NetworkEmbedder, RegressorEmbedder or BitClassifiers
         Trained.
     names : sequence of str
         The layers that are needed: "features", "output" or inner ones.
@@ -41,8 +43,13 @@ def write_embedder(graph: OnnxGraph, embedder: Embedder, names: Sequence[str]) -
         _refuse_views(embedder.n_views)
         inner = [name for name in names if name not in (FEATURES, OUTPUT)]
         output, layers = _write_network(graph, embedder.network, inner)
-    else:
+    elif not isinstance(embedder, BitClassifiers):
         output = write_regressor(graph, embedder.regressor, graph.flat(graph.items))
+    else:
+        raise CannotExportError(
+            "Codes that a classifier a bit predicts cannot be exported to ONNX; those of networks "
+            "and of some regressors can. Use save, or another embedder."
+        )
     layers[OUTPUT] = _write_scale(graph, embedder.output_scale, output)
     if FEATURES in names:
         layers[FEATURES] = graph.flat(graph.items)
@@ -94,6 +101,8 @@ def _write_head(graph: OnnxGraph, head: nn.Module, output: Value) -> Value:
     """Add what comes after a network: the expected target, or the direction."""
     if isinstance(head, TargetDirection):
         return graph.times(graph.normalised(output), float(head.length))
+    if isinstance(head, BitRotation):
+        return graph.affine(output, array_of(head.weight).T, array_of(head.bias))
     assert isinstance(head, ExpectedTarget)
     targets = array_of(head.targets)
     log_odds = graph.affine(output, targets.T / np.float32(math.sqrt(targets.shape[1])))

@@ -22,8 +22,8 @@ TINY = 1e-12
 N_ITERATIONS = 3
 QUINTIC = (3.4445, -4.7750, 2.0315)
 """a, b, c of s ↦ a s + b s³ + c s⁵, which brings singular values in (0, 1] near 1: to between .68
-and 1.21, those from .02 on in three rounds and those from .004 on in five. Three were as good on
-CIFAR-10 (results/gpu/recipes.json)."""
+and 1.21, those from .02 on in three rounds and those from .004 on in five. Three cost less; on
+CIFAR-10 rounds of trials with three were as good as those with five (results/gpu/recipes.json)."""
 
 
 class Muon(torch.optim.Optimizer):
@@ -69,14 +69,16 @@ class Muon(torch.optim.Optimizer):
         torch._foreach_add_(kept, gradients)
         ahead = torch._foreach_add(gradients, kept, alpha=momentum)
         matrices = torch.stack([matrix.flatten(1) for matrix in ahead])
-        steps = orthogonal(matrices).to(matrices.dtype) / min(matrices.shape[1:]) ** 0.5
+        steps = (
+            orthogonal(matrices, N_ITERATIONS).to(matrices.dtype) / min(matrices.shape[1:]) ** 0.5
+        )
         for weight, step in zip(weights, steps, strict=True):
             length = self.state[weight]["length"]
             weight.sub_(step.view(weight.shape) * (rate * length))
             weight.mul_(length / weight.norm().clamp(min=TINY))
 
 
-def orthogonal(matrices: Tensor, n_iterations: int = N_ITERATIONS) -> Tensor:
+def orthogonal(matrices: Tensor, n_iterations: int) -> Tensor:
     """Return U Vᵀ of matrices U S Vᵀ, about; see `QUINTIC` for how near.
 
     By Newton and Schulz's iteration: matrix products alone, which a GPU does in half precision.

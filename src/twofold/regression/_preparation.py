@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from twofold.regression._bit_rotation import BitRotation
 from twofold.regression._draws import torch_generator
 from twofold.regression._expected_target import ExpectedTarget
 from twofold.regression._fast_networks import FAST_NETWORKS, whiten_patches
@@ -148,6 +149,8 @@ def _build(
         network.append(ExpectedTarget(state["2.targets"]))
     elif "2.length" in state:
         network.append(TargetDirection(state["2.length"]))
+    elif "2.weight" in state:
+        network.append(BitRotation(*state["2.weight"].shape[::-1]))
     return network
 
 

@@ -37,6 +37,11 @@ class RegressorEmbedder:
         self.regressor = regressor
         self.output_scale = output_scale
 
+    @property
+    def template(self) -> Any:
+        """What a learner with this embedder has as its parameter."""
+        return self.regressor
+
     def predict(self, X: Any) -> NDArray[np.float32]:
         """Return the points of `X`, float32 of shape (n_items, dim)."""
         n_items = n_rows(X)
@@ -66,14 +71,14 @@ def fit_regressor(
     A `random_state` that was left open is drawn from `rng`, so that the learner's own decides.
     """
     fresh = clone(regressor)
-    _draw_open_seeds(fresh, rng)
+    draw_open_seeds(fresh, rng)
     if targets.shape[1] > 1 and not takes_several_outputs(fresh):
         fresh = MultiOutputRegressor(fresh)
     fresh.fit(take_rows(X, items), targets if targets.shape[1] > 1 else targets[:, 0])
     return RegressorEmbedder(fresh, output_scale)
 
 
-def _draw_open_seeds(regressor: Any, rng: np.random.Generator) -> None:
+def draw_open_seeds(regressor: Any, rng: np.random.Generator) -> None:
     """Give every `random_state` that was left open, at any depth, a seed."""
     for name, value in sorted(regressor.get_params(deep=True).items()):
         if name.rpartition("__")[2] == "random_state" and value is None:

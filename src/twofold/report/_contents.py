@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from twofold.experiments import RunRecord
+from twofold.report._code_section import TEXT as CODE_TEXT
+from twofold.report._code_section import CodeGroup, code_tables, summarise_codes
 from twofold.report._conclusion import conclusion
 from twofold.report._groups import MeasuredGroup
 from twofold.report._own_sets import is_own, own_sentences
@@ -90,7 +92,7 @@ class Contents:
         What curves are drawn of.
     unseen_groups : tuple of UnseenGroup
         Runs on kinds never seen, of which galleries are shown.
-    phase_1, results, arrivals, unseen, multilabel, nus_wide : Section or None
+    phase_1, results, arrivals, unseen, codes, multilabel, nus_wide : Section or None
         The tables.
     methods : tuple of MethodList
         What the methods are.
@@ -107,6 +109,7 @@ class Contents:
     results: Section | None
     arrivals: Section | None
     unseen: Section | None
+    codes: Section | None
     multilabel: Section | None
     nus_wide: Section | None
     methods: tuple[MethodList, ...]
@@ -119,6 +122,7 @@ class Contents:
             self.results,
             self.arrivals,
             self.unseen,
+            self.codes,
             self.multilabel,
             self.nus_wide,
         )
@@ -128,15 +132,16 @@ class Contents:
 def contents(records: Iterable[RunRecord]) -> Contents:
     """Return what some records have to say; their order makes no difference."""
     every = tuple(records)
-    groups = summarise(record for record in every if record.unseen is None)
+    groups = summarise(filter(_is_of_known_kinds, every))
     unseen = summarise_unseen(record for record in every if record.unseen is not None)
-    if not groups and not unseen:
+    codes = summarise_codes(record for record in every if record.codes is not None)
+    if not groups and not unseen and not codes:
         raise ValueError("There is no run record to report on: give at least one.")
     known = [group for group in groups if not is_own(group)]
     sentences = (*conclusion(known), unseen_conclusion(unseen), *own_sentences(groups))
     return Contents(
-        title=TITLE if known or unseen else OWN_TITLE,
-        is_of_paper=bool(known or unseen),
+        title=TITLE if known or unseen or codes else OWN_TITLE,
+        is_of_paper=bool(known or unseen or codes),
         conclusion=tuple(filter(None, sentences)) or (NOTHING_TO_SUM_UP,),
         facts=facts(known),
         findings=findings(known),
@@ -146,20 +151,21 @@ def contents(records: Iterable[RunRecord]) -> Contents:
         results=_results(groups),
         arrivals=_arrivals(groups),
         unseen=_unseen(unseen),
+        codes=_codes(codes),
         multilabel=_multilabel(groups),
         nus_wide=_nus_wide(groups),
-        methods=_methods((*groups, *unseen)),
+        methods=_methods((*groups, *unseen, *codes)),
     )
 
 
 def result_tables(records: Iterable[RunRecord]) -> tuple[Table, ...]:
     """Return the scores of every method, a table a set and machine."""
-    groups = summarise(record for record in records if record.unseen is None)
+    groups = summarise(filter(_is_of_known_kinds, records))
     tables = tuple(result_table(group) for group in groups if group.scored)
     if not tables:
         raise ValueError(
             "There is no run record with scores to make a table of: give at least one. Those on "
-            "kinds never seen stand in the report."
+            "kinds never seen, and of codes, stand in the report."
         )
     return tables
 
@@ -216,6 +222,15 @@ def _arrivals(groups: Sequence[RunGroup]) -> Section | None:
 def _unseen(groups: Sequence[UnseenGroup]) -> Section | None:
     text = (*UNSEEN_TEXT, *unseen_sentences(groups))
     return _section(UNSEEN_ANCHOR, "Kinds never seen", text, unseen_tables(groups))
+
+
+def _is_of_known_kinds(record: RunRecord) -> bool:
+    """Whether a run is of the paper's protocol: not of kinds never seen, nor of codes."""
+    return record.unseen is None and record.codes is None
+
+
+def _codes(groups: Sequence[CodeGroup]) -> Section | None:
+    return _section("codes", "Codes of bits", CODE_TEXT, code_tables(groups))
 
 
 def _multilabel(groups: Sequence[RunGroup]) -> Section | None:

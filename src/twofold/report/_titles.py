@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from twofold.experiments import (
+    CODE_METHODS,
     METHODS,
     PROTOCOLS,
     UNSEEN_METHODS,
@@ -14,6 +15,7 @@ from twofold.experiments import (
     Protocol,
     UnseenMethod,
     UnseenProtocol,
+    code_title,
 )
 
 ORIGINS = {
@@ -34,8 +36,12 @@ UNTRAINED = ("raw",)
 """Methods that learn nothing: their time is no rival's."""
 
 
-KNOWN_METHODS: dict[str, Method | UnseenMethod] = {**METHODS, **UNSEEN_METHODS}
-"""Those of both protocols; a name stands for the same method in both."""
+KNOWN_METHODS: dict[str, Method | UnseenMethod] = {
+    **METHODS,
+    **UNSEEN_METHODS,
+    **CODE_METHODS,
+}
+"""Those of all protocols; a name stands for the same method in each."""
 KNOWN_SETS: dict[str, Protocol | UnseenProtocol] = {**PROTOCOLS, **UNSEEN_PROTOCOLS}
 
 
@@ -87,8 +93,8 @@ def method_explanation(name: str, class_name: str | None = None) -> str:
 
 
 def set_title(name: str) -> str:
-    """Return what a set, or a protocol for kinds never seen, is called."""
-    return KNOWN_SETS[name].title if name in KNOWN_SETS else name
+    """Return what a set, or a protocol for kinds never seen or for codes, is called."""
+    return KNOWN_SETS[name].title if name in KNOWN_SETS else code_title(name) or name
 
 
 def method_order(name: str) -> tuple[int, str]:
@@ -101,8 +107,16 @@ def unseen_method_order(name: str) -> tuple[int, str]:
     return _place(name, UNSEEN_METHODS), name
 
 
+def code_method_order(name: str) -> tuple[int, str]:
+    """Return the same of methods of codes."""
+    return _place(name, CODE_METHODS), name
+
+
 def set_order(name: str) -> tuple[int, str]:
     """Return a key: known sets as they are listed, then others by name."""
+    if code_title(name) is not None:  # of one set, short codes first
+        base, n_bits, _ = name.rsplit("-", 2)
+        return _place(base, KNOWN_SETS), f"{base} {int(n_bits):08d}"
     return _place(name, KNOWN_SETS), name
 
 

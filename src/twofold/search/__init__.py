@@ -2,8 +2,9 @@
 
 from twofold.search._finder import Backend
 from twofold.search._index import NeighbourIndex
+from twofold.search._rerank import Rerank
 from twofold.search._results import Neighbours, SimilarPairs
-from twofold.search._space import Metric
+from twofold.search._space import Metric, distance_of
 from twofold.search._store import IndexStore, Update, row_digest
 
 __all__ = [
@@ -12,7 +13,9 @@ __all__ = [
     "Metric",
     "NeighbourIndex",
     "Neighbours",
+    "Rerank",
     "SimilarPairs",
     "Update",
+    "distance_of",
     "row_digest",
 ]

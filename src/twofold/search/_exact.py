@@ -7,22 +7,24 @@ all pairs is ever made, and no result depends on how the product was rounded.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold.search._hamming_space import AnySpace
 from twofold.search._products import Products
-from twofold.search._space import Space
 
 QUERY_BLOCK, POINT_BLOCK = 1024, 4096
 """Rows and columns of a block of the product: 16 MiB, which stays in a shared cache."""
 
 Rows = NDArray[np.int64]
-Table = NDArray[np.float32]
+Table = NDArray[Any]
+"""Points of float32, or codes of bytes."""
 
 
 def nearest(
-    space: Space, products: Products, queries: Table, points: Table, k: int
+    space: AnySpace, products: Products, queries: Table, points: Table, k: int
 ) -> tuple[Rows, Table]:
     """Return the rows of the `k` nearest points to each query, and their similarities.
 
@@ -38,7 +40,7 @@ def nearest(
 
 
 def _nearest_of_block(
-    space: Space, products: Products, queries: Table, points: Table, k: int
+    space: AnySpace, products: Products, queries: Table, points: Table, k: int
 ) -> tuple[Rows, Table]:
     width = max(POINT_BLOCK, 2 * k)
     left = products.hold(space.left(queries))
@@ -52,12 +54,13 @@ def _nearest_of_block(
             row += first
             values = space.pair_similarity(queries, points, query, row)
             changed = _merge(rows, similarity, query, row, values)
-            bounds[changed] = space.least_product(queries[changed], similarity[changed, -1])
+            # Rows go up, so that a later point has to be more similar to come before these.
+            bounds[changed] = space.product_to_beat(queries[changed], similarity[changed, -1])
     return rows, similarity
 
 
 def _first_bounds(
-    space: Space, products: Products, left: object, queries: Table, points: Table, k: int
+    space: AnySpace, products: Products, left: object, queries: Table, points: Table, k: int
 ) -> Table:
     """Return products that the `k` nearest reach, from any `k` points that are about as near."""
     columns = products.largest(left, space.right(points), k)
@@ -81,7 +84,7 @@ def _merge(rows: Rows, similarity: Table, query: Rows, row: Rows, values: Table)
 
 
 def pairs_reaching(
-    space: Space,
+    space: AnySpace,
     products: Products,
     queries: Table,
     points: Table,

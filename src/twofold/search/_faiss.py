@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
@@ -15,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twofold.search._space import Space
+from twofold.search._hamming_space import AnySpace
 
 Rows = NDArray[np.int64]
-Table = NDArray[np.float32]
+Table = NDArray[Any]
+"""Points of float32, or codes of bytes."""
 
 CHUNK_ROWS = 2**16
 POINTS_A_LIST = 64
@@ -33,7 +35,7 @@ def has_faiss() -> bool:
     return find_spec("faiss") is not None
 
 
-def _faiss() -> Any:
+def faiss_module() -> Any:
     """Return the module; in a forked child, where OpenMP's threads are gone, with one thread."""
     import faiss
 
@@ -49,13 +51,13 @@ _PROCESS = os.getpid()
 class FlatSearch:
     """All points, compared with every query."""
 
-    space: Space
+    space: AnySpace
     n_items: int = 0
     _index: Any = field(default=None)
 
     def extend(self, points: Table) -> None:
         """Take in the points after those that are in already."""
-        faiss = _faiss()
+        faiss = faiss_module()
         if self._index is None:
             make = faiss.IndexFlatL2 if self.space.metric == "euclidean" else faiss.IndexFlatIP
             self._index = make(points.shape[1])
@@ -65,7 +67,7 @@ class FlatSearch:
 
     def candidates(self, queries: Table, k: int) -> tuple[Rows, Table]:
         """Return about the `k` nearest rows, and the product of the last as `Space` has it."""
-        _faiss()
+        faiss_module()
         plain = self.space.plain(queries)
         values, rows = self._index.search(plain, k)
         last = values[:, -1]
@@ -82,11 +84,11 @@ class ListSearch:
     Attributes
     ----------
     recall : float
-        Share of the true 10 nearest that a sample of the points had returned when the lists were
-        made.
+        Of a sample of the points, the share of the 10 returned that were as near as the true 10
+        nearest, when the lists were made.
     """
 
-    space: Space
+    space: AnySpace
     n_items: int = 0
     recall: float = float("nan")
     _index: Any = field(default=None)
@@ -100,29 +102,32 @@ class ListSearch:
         self.n_items = len(points)
 
     def _trained(self, points: Table) -> Any:
-        faiss = _faiss()
-        metric = faiss.METRIC_L2 if self.space.metric == "euclidean" else faiss.METRIC_INNER_PRODUCT
         n_lists = max(1, min(len(points) // POINTS_A_LIST, round(4 * math.sqrt(len(points)))))
-        index = faiss.index_factory(points.shape[1], f"IVF{n_lists},Flat", metric)
+        index = self._empty(points.shape[1], n_lists)
         sample = spread_rows(len(points), n_lists * POINTS_A_LIST)
         index.train(self.space.plain(points[sample]))
         return index
 
-    def choose_width(self, queries: Table, nearest: Rows) -> None:
-        """Search as many lists as give `WANTED_RECALL` of the `nearest` that are known."""
-        k, n_lists = nearest.shape[1], self._index.nlist
+    def _empty(self, dim: int, n_lists: int) -> Any:
+        """Return FAISS's index before it is trained."""
+        faiss = faiss_module()
+        metric = faiss.METRIC_L2 if self.space.metric == "euclidean" else faiss.METRIC_INNER_PRODUCT
+        return faiss.index_factory(dim, f"IVF{n_lists},Flat", metric)
+
+    def choose_width(self, queries: Table, k: int, is_near: Callable[[Rows], Any]) -> None:
+        """Search as many lists as let `WANTED_RECALL` of the `k` rows returned be near."""
+        n_lists = self._index.nlist
         self._index.nprobe = 1
         while True:
             rows, _ = self.candidates(queries, k)
-            hits = [np.isin(mine, true).sum() for mine, true in zip(rows, nearest, strict=True)]
-            self.recall = float(np.sum(hits) / nearest.size)
+            self.recall = float(np.mean(is_near(rows)))
             if self.recall >= WANTED_RECALL or self._index.nprobe >= n_lists:
                 return
             self._index.nprobe = min(n_lists, 2 * self._index.nprobe)
 
     def candidates(self, queries: Table, k: int) -> tuple[Rows, Table]:
         """Return about the `k` nearest rows, -1 where the lists had fewer; no product is sure."""
-        _faiss()
+        faiss_module()
         _, rows = self._index.search(self.space.plain(queries), k)
         return rows, np.full(len(queries), -np.inf, dtype=np.float32)
 

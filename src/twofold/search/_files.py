@@ -20,8 +20,9 @@ from twofold._core.files import new_folder, remove_leftovers
 from twofold._core.numpy_files import map_npy, read_npy
 from twofold._core.text_files import LARGEST_JSON, read_json
 from twofold._core.versions import package_versions
+from twofold.search._hamming_space import check_items
 from twofold.search._ids import as_id_array, as_json, check_ids, from_json
-from twofold.search._space import Metric, check_points
+from twofold.search._space import Metric
 
 CARD, POINTS, NUMBERS, NAMES = "index.json", "points.npy", "ids.npy", "ids.json"
 FORMAT, FORMAT_VERSION = "twofold-index", 1
@@ -34,7 +35,7 @@ class Saved:
 
     metric: Metric
     ids: Sequence[Hashable]
-    points: NDArray[np.float32]
+    points: NDArray[Any]
 
 
 def save(saved: Saved, folder: str | os.PathLike[str]) -> Path:
@@ -92,10 +93,11 @@ def read(folder: Path) -> Saved:
 
 def _opened(folder: Path, card: dict[str, Any]) -> Saved:
     points = map_npy(folder / POINTS)
-    if points.shape != (card["n_items"], card["dim"]) or points.dtype != np.float32:
+    kind = np.uint8 if card["metric"] == "hamming" else np.float32
+    if points.shape != (card["n_items"], card["dim"]) or points.dtype != kind:
         raise ValueError(f"{POINTS} holds {points.dtype} of shape {points.shape}")
     if points.size:
-        points = check_points(POINTS, points)
+        points = check_items(card["metric"], POINTS, points)
     if card["ids"] == NUMBERS:
         numbers = read_npy(folder / NUMBERS)
         if numbers.dtype != np.int64:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +20,21 @@ from twofold.search._faiss import (
     has_faiss,
     spread_rows,
 )
+from twofold.search._faiss_codes import BinaryFlatSearch, BinaryListSearch
+from twofold.search._hamming_space import AnySpace, HammingSpace
 from twofold.search._products import NumpyProducts, Products, TorchProducts
 from twofold.search._space import Metric, Space
 
 Backend = Literal["auto", "faiss", "torch", "numpy"]
 Rows = NDArray[np.int64]
-Table = NDArray[np.float32]
+Table = NDArray[Any]
+"""Points of float32, or codes of bytes."""
+Structure = FlatSearch | ListSearch | BinaryFlatSearch
 
 MANY_POINTS = 1_000_000
 """Above so many, "auto" is approximate: an exact query of 64 numbers reads more than 256 MB."""
+MANY_CODES = 20_000_000
+"""The same of codes: an exact query of 64 bits then reads 160 MB."""
 SPARE = 8
 """Candidates beyond `k` that FAISS is asked for: they settle ties, and show that none is missed."""
 
@@ -59,13 +65,13 @@ class Finder:
         How points are compared.
     products : Products
         Multiplies blocks.
-    structure : FlatSearch, ListSearch or None
+    structure : FlatSearch, ListSearch, their twins for codes, or None
         FAISS's own copy of the points; None if they are searched in blocks.
     """
 
-    space: Space
+    space: AnySpace
     products: Products
-    structure: FlatSearch | ListSearch | None
+    structure: Structure | None
     _points: Table
 
     @classmethod
@@ -77,14 +83,10 @@ class Finder:
         points: Table,
     ) -> Finder:
         """Return a finder for some points; `extend` takes them in."""
-        space = Space.around(metric, points)
+        space = HammingSpace() if metric == "hamming" else Space.around(metric, points)
         use_torch = backend == "torch" or (backend == "faiss" and find_spec("torch") is not None)
         products: Products = TorchProducts() if use_torch else NumpyProducts()
-        structure: FlatSearch | ListSearch | None = None
-        if backend == "faiss":
-            is_many = len(points) > MANY_POINTS
-            by_lists = is_many if approximate == "auto" else approximate
-            structure = ListSearch(space) if by_lists else FlatSearch(space)
+        structure = _structure(space, approximate, len(points)) if backend == "faiss" else None
         return cls(space, products, structure, points)
 
     @property
@@ -103,7 +105,10 @@ class Finder:
         if isinstance(self.structure, ListSearch):
             queries = points[spread_rows(len(points), RECALL_QUERIES)]
             k = min(RECALL_K, len(points))
-            self.structure.choose_width(queries, self._by_blocks(queries, k)[0])
+            farthest = self._by_blocks(queries, k)[1][:, -1:]
+            self.structure.choose_width(
+                queries, k, lambda rows: self._similarity(queries, rows) >= farthest
+            )
 
     def nearest(self, queries: Table, k: int) -> tuple[Rows, Table]:
         """Return rows and similarities of the `k` nearest of each query, shape (n_queries, k)."""
@@ -125,15 +130,28 @@ class Finder:
 
     def _ranked(self, queries: Table, rows: Rows, k: int) -> tuple[Rows, Table]:
         """Return the first `k` candidates by similarity, then by row; -1, which is none, last."""
-        query = np.repeat(np.arange(len(queries)), rows.shape[1])
-        values = self.space.pair_similarity(queries, self._points, query, rows.ravel())
-        similarity = np.where(rows < 0, -np.inf, values.reshape(rows.shape)).astype(np.float32)
+        similarity = self._similarity(queries, rows)
         order = np.lexsort((rows, -similarity), axis=-1)[:, :k]
         return (
             np.take_along_axis(rows, order, axis=1),
             np.take_along_axis(similarity, order, axis=1),
         )
 
+    def _similarity(self, queries: Table, rows: Rows) -> NDArray[np.float32]:
+        """Return how alike each query is to its rows; −∞ for row -1, which is none."""
+        query = np.repeat(np.arange(len(queries)), rows.shape[1])
+        values = self.space.pair_similarity(queries, self._points, query, rows.ravel())
+        return np.where(rows < 0, -np.inf, values.reshape(rows.shape)).astype(np.float32)
+
     def _may_miss(self, queries: Table, kth: Table, last: Table) -> NDArray[np.bool_]:
         """Say of which queries a point that FAISS left out may be as similar as the `k`-th."""
         return np.asarray(last >= self.space.least_product(queries, kth))
+
+
+def _structure(space: AnySpace, approximate: bool | Literal["auto"], n_points: int) -> Structure:
+    """Return what FAISS searches by."""
+    if isinstance(space, HammingSpace):
+        by_lists = n_points > MANY_CODES if approximate == "auto" else approximate
+        return BinaryListSearch(space) if by_lists else BinaryFlatSearch(space)
+    by_lists = n_points > MANY_POINTS if approximate == "auto" else approximate
+    return ListSearch(space) if by_lists else FlatSearch(space)

@@ -17,9 +17,11 @@ from twofold._core.limits import memory_bytes
 from twofold.search import _files
 from twofold.search._exact import pairs_reaching
 from twofold.search._finder import Backend, Finder, resolve_backend
+from twofold.search._hamming_space import check_items
 from twofold.search._ids import as_id_array, check_ids
+from twofold.search._rerank import Rerank
 from twofold.search._results import Neighbours, SimilarPairs
-from twofold.search._space import Metric, check_points, distance_of
+from twofold.search._space import Metric, distance_of
 
 PAIR_BYTES = 64
 """That a pair takes while pairs are gathered and sorted."""
@@ -33,26 +35,29 @@ class NeighbourIndex:
 
     Parameters
     ----------
-    metric : {"cosine", "euclidean", "dot"}
-        How points are compared; a learner's `metric_`. A cosine with a zero vector is 0.
+    metric : {"cosine", "euclidean", "dot", "hamming"}
+        How points are compared; a learner's `metric_`. A cosine with a zero vector is 0. "hamming"
+        compares codes that are packed into bytes, such as a `HashLearner` gives.
     backend : {"auto", "faiss", "torch", "numpy"}
         Who compares. "auto" is torch where there is a GPU, else FAISS where it is installed
         (``pip install twofold[faiss]``), else torch.
     approximate : "auto" or bool
         Whether neighbours may be missed for speed, by inverted lists of FAISS. "auto" does so
-        above a million points, if FAISS is installed; `recall` says how many were returned.
+        above a million points, or 20 million codes, if FAISS is installed; `recall` says how many
+        were returned.
 
     Attributes
     ----------
     n_items, dim : int
-        Points in the index, and their dimensions (0 before the first `add`).
+        Points in the index, and their dimensions, of codes their bytes (0 before the first `add`).
     ids : ndarray of int64 or objects, shape (n_items,)
         What they are called, in the order of rows.
-    points : ndarray of float32, shape (n_items, dim)
+    points : ndarray of float32, or uint8 for codes, shape (n_items, dim)
         Read-only.
     recall : float or None
         Of an approximate search, measured when its lists are made, at the first query: the share
-        of the 10 nearest that a sample of the points had returned. None where search is exact.
+        of 10 neighbours returned to a sample of the points that were as near as the true ones. None
+        where search is exact.
 
     Examples
     --------
@@ -77,7 +82,7 @@ class NeighbourIndex:
         self.approximate = approximate
         self._ids: list[Hashable] = []
         self._row_of: dict[Hashable, int] = {}
-        self._parts: list[NDArray[np.float32]] = []
+        self._parts: list[NDArray[Any]] = []
         self._id_array: NDArray[Any] | None = None
         self._finder: Finder | None = None
 
@@ -105,7 +110,7 @@ class NeighbourIndex:
         return self._id_array
 
     @property
-    def points(self) -> NDArray[np.float32]:
+    def points(self) -> NDArray[Any]:
         """The points, in the order of rows; read-only."""
         if len(self._parts) != 1:
             joined = np.concatenate(self._parts) if self._parts else np.empty((0, 0), np.float32)
@@ -125,14 +130,14 @@ class NeighbourIndex:
         ----------
         ids : sequence of whole numbers, text, tuples or other keys, n_new of them
             What the items are called, each differently.
-        points : array_like of float, shape (n_new, dim)
-            Kept as float32.
+        points : array_like of float, or of uint8 for codes, shape (n_new, dim)
+            Kept as float32, codes as they are.
         replace : bool
             Whether an id that is there already has its point replaced, at its row; otherwise that
             is an error.
         """
         names = check_ids("ids", ids)
-        table = check_points("points", points, self.dim or None)
+        table = check_items(self.metric, "points", points, self.dim or None)
         if len(names) != len(table):
             raise ValueError(f"There are {len(names)} ids for {len(table)} points: one id a point.")
         known = [one in self._row_of for one in names]
@@ -147,12 +152,12 @@ class NeighbourIndex:
             self._overwrite(list(compress(names, is_old)), table[is_old])
         self._append(list(compress(names, ~is_old)), table[~is_old])
 
-    def _overwrite(self, names: list[Hashable], table: NDArray[np.float32]) -> None:
+    def _overwrite(self, names: list[Hashable], table: NDArray[Any]) -> None:
         points = np.array(self.points)
         points[[self._row_of[one] for one in names]] = table
         self._parts, self._finder = [points], None
 
-    def _append(self, names: list[Hashable], table: NDArray[np.float32]) -> None:
+    def _append(self, names: list[Hashable], table: NDArray[Any]) -> None:
         if names:
             self._row_of.update(
                 zip(names, range(len(self._ids), len(self._ids) + len(names)), strict=True)
@@ -177,7 +182,7 @@ class NeighbourIndex:
             self._ids = [self._ids[row] for row in np.flatnonzero(kept).tolist()]
             self._row_of = {one: row for row, one in enumerate(self._ids)}
 
-    def query(self, points: ArrayLike, k: int) -> Neighbours:
+    def query(self, points: ArrayLike, k: int, *, rerank: Rerank | None = None) -> Neighbours:
         """Return the `k` nearest items of each point; all of them, if there are fewer.
 
         Parameters
@@ -186,19 +191,28 @@ class NeighbourIndex:
             What to find neighbours of.
         k : int
             How many.
+        rerank : Rerank, optional
+            Other points of the same queries and items, for instance the real numbers that codes are
+            the signs of: more candidates are found, and the `k` best by these are returned, with
+            their similarity.
 
         Returns
         -------
         Neighbours
             Arrays of shape (n_queries, min(k, n_items)).
         """
-        k = min(check_count("k", k), self.n_items)
-        queries = check_points("points", points, self.dim or None)
+        n_asked = check_count("k", k)
+        k = min(n_asked, self.n_items)
+        depth = k if rerank is None else min(rerank.depth(n_asked), self.n_items)
+        queries = check_items(self.metric, "points", points, self.dim or None)
         rows = np.empty((len(queries), k), dtype=np.int64)
         similarity = np.empty((len(queries), k), dtype=np.float32)
+        metric = self.metric if rerank is None else rerank.metric
         if k and len(queries):
-            rows, similarity = self._finding().nearest(queries, k)
-        return Neighbours(self.ids[rows], rows, similarity, distance_of(self.metric, similarity))
+            rows, similarity = self._finding().nearest(queries, depth)
+            if rerank is not None:
+                rows, similarity = rerank.order(rows, self.n_items, k)
+        return Neighbours(self.ids[rows], rows, similarity, distance_of(metric, similarity))
 
     def within(self, points: ArrayLike, threshold: float) -> SimilarPairs:
         """Return all pairs of a point and an item whose similarity reaches `threshold`.
@@ -219,7 +233,7 @@ class NeighbourIndex:
 
     def iterate_within(self, points: ArrayLike, threshold: float) -> Iterator[SimilarPairs]:
         """Yield what `within` returns in pieces of a few megabytes, in the order they are made."""
-        queries = check_points("points", points, self.dim or None)
+        queries = check_items(self.metric, "points", points, self.dim or None)
         return self._iterate(queries, _checked_threshold(threshold), each_once=False)
 
     def pairs_within(self, threshold: float) -> SimilarPairs:
@@ -270,7 +284,7 @@ class NeighbourIndex:
         return self._finder
 
     def _iterate(
-        self, queries: NDArray[np.float32], threshold: float, *, each_once: bool
+        self, queries: NDArray[Any], threshold: float, *, each_once: bool
     ) -> Iterator[SimilarPairs]:
         if not len(queries) or not self.n_items:
             return
@@ -308,7 +322,7 @@ def _checked_threshold(threshold: float) -> float:
     return value
 
 
-def _read_only(table: NDArray[np.float32]) -> NDArray[np.float32]:
+def _read_only(table: NDArray[Any]) -> NDArray[Any]:
     shown = table.view()
     shown.flags.writeable = False
     return shown

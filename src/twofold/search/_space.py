@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from twofold._core.checks import as_array
 
-Metric = Literal["cosine", "euclidean", "dot"]
-"""How two points are compared: a·b / ‖a‖‖b‖, −‖a − b‖ or a·b, large for the alike."""
+Metric = Literal["cosine", "euclidean", "dot", "hamming"]
+"""How two points are compared: a·b / ‖a‖‖b‖, −‖a − b‖, a·b, or minus the number of bits that differ
+in two codes that are packed into bytes; large for the alike."""
 
 LARGEST_NUMBER = 1e15
 """Of a point: sums of squares of such numbers are still far below float32's largest."""
@@ -137,6 +138,15 @@ class Space:
         bounds = np.where(values > 0, np.inf, bounds) if self.metric == "euclidean" else bounds
         return np.asarray(bounds.clip(-1e38, None), dtype=np.float32)
 
+    def product_to_beat(
+        self, queries: NDArray[np.float32], similarity: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """Return what the product of a point that is more similar reaches at least.
+
+        Rounding leaves open whether a product that reaches less is one.
+        """
+        return self.least_product(queries, similarity)
+
     def similarity(
         self, queries: NDArray[np.float32], points: NDArray[np.float32]
     ) -> NDArray[np.float32]:
@@ -173,5 +183,6 @@ def lengths(table: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def distance_of(metric: str, similarity: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the distance that goes with a similarity: ‖a − b‖, or 1 − the similarity."""
-    return np.asarray(-similarity + 0.0 if metric == "euclidean" else 1 - similarity)
+    """Return the distance of a similarity: ‖a − b‖, the bits that differ, or 1 − the similarity."""
+    is_distance = metric in ("euclidean", "hamming")
+    return np.asarray(-similarity + 0.0 if is_distance else 1 - similarity)

@@ -166,6 +166,11 @@ class IndexStore:
         if not (Path(folder) / STORE).is_file():
             check_folder_for(folder, STORE)
 
+    @staticmethod
+    def is_at(folder: str | os.PathLike[str]) -> bool:
+        """Whether a folder holds what `save` writes."""
+        return (Path(folder) / STORE).is_file()
+
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write index and digests to a folder, whole or not at all."""
         ids = self.index.ids.tolist()

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from twofold._core.files import new_file
 from twofold.datasets import iterate_records
 from twofold.tasks._phases import Phases, Progress
 from twofold.tasks._places import check_new_file, check_suffix
+from twofold.tasks._points_files import N_ROWS, npy_file, parquet_file
 from twofold.tasks._prepared_model import PreparedModel
 
 SUFFIXES = (".parquet", ".pq", ".npy")
-N_ROWS = 2**16
-"""Rows that are embedded at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +58,6 @@ class EmbedResult:
     seconds: dict[str, float]
 
 
-Write = Callable[[NDArray[Any], NDArray[np.float32]], None]
-"""Takes ids and points of some rows."""
-
-
 def embed_file(request: EmbedRequest, progress: Progress | None = None) -> EmbedResult:
     """Embed the rows of a file that may be larger than memory.
 
@@ -85,7 +78,7 @@ def embed_file(request: EmbedRequest, progress: Progress | None = None) -> Embed
     with phases.phase("opening"):
         model = PreparedModel.open(request.model, device=request.device)
     n_components = model.learner.n_components_
-    open_file = _npy_file if suffix == ".npy" else _parquet_file
+    open_file = npy_file if suffix == ".npy" else parquet_file
     ids: list[NDArray[Any]] = []
     n_items = 0
     total = _n_rows(request.data)
@@ -107,58 +100,6 @@ def embed_file(request: EmbedRequest, progress: Progress | None = None) -> Embed
         ids_file=ids_file,
         seconds=phases.seconds,
     )
-
-
-@contextmanager
-def _parquet_file(path: Path, n_components: int) -> Iterator[Write]:
-    """Give a writer of a table with the columns `id` and `point`, a list of numbers."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    with new_file(path) as place:
-        writer: Any = None
-        points_type = pa.list_(pa.float32(), n_components)
-        try:
-
-            def write(ids: NDArray[Any], points: NDArray[np.float32]) -> None:
-                nonlocal writer
-                names = pa.array(ids)
-                values = pa.FixedSizeListArray.from_arrays(points.ravel(), type=points_type)
-                table = pa.table({"id": names, "point": values})
-                if writer is None:
-                    # Points are noise to a packer: it would only cost time.
-                    writer = parquet.ParquetWriter(
-                        place, table.schema, compression="NONE", use_dictionary=False
-                    )
-                writer.write_table(table)
-
-            yield write
-        finally:
-            if writer is not None:
-                writer.close()
-
-
-@contextmanager
-def _npy_file(path: Path, n_components: int) -> Iterator[Write]:
-    """Give a writer of one matrix; how many rows it has stands in the header at the end."""
-    with new_file(path) as place, place.open("wb") as file:
-        n_items = 0
-
-        def write(ids: NDArray[Any], points: NDArray[np.float32]) -> None:
-            nonlocal n_items
-            points.astype("<f4", copy=False).tofile(file)
-            n_items += len(points)
-
-        _write_header(file, n_items, n_components)
-        yield write
-        file.seek(0)
-        _write_header(file, n_items, n_components)
-
-
-def _write_header(file: IO[bytes], n_items: int, n_components: int) -> None:
-    """Write the header of a matrix; NumPy leaves room for any number of rows."""
-    shape = {"descr": "<f4", "fortran_order": False, "shape": (n_items, n_components)}
-    npy_format.write_array_header_1_0(file, shape)
 
 
 def _write_ids(path: Path, parts: list[NDArray[Any]]) -> bool:

@@ -34,7 +34,14 @@ def fit_pair_classifier(
     if learner.selection_ is not None and learner.metric_step_ is None:
         similarity = _evidence_out_of_fold(given, pairs, relation, learner, seed)
     classifier = PairClassifier(given.left.table, right, random_state=seed)
-    return classifier.fit(pairs, relation.similar > 0.5, similarity)
+    classifier.fit(pairs, relation.similar > 0.5, similarity)
+    if classifier.columns_score_ is not None and not classifier.n_given_:
+        given.notes.append(
+            f"The columns alone leave nothing to gain (average precision "
+            f"{classifier.columns_score_:.4f} on pairs held out), so the pair model does not ask "
+            "for the embedding's similarity."
+        )
+    return classifier
 
 
 def embedding_scale(

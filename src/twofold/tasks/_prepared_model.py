@@ -122,14 +122,15 @@ class PreparedModel:
                 f"This model was fitted on {'a table' if self.source == 'table' else 'images'}, "
                 f"and {records.path} is an array of numbers."
             )
-        records.require(self._columns)
+        records.require(self.column_names)
 
     @property
-    def _columns(self) -> list[str]:
-        """The columns of a table that are needed."""
+    def column_names(self) -> list[str]:
+        """The columns of a table that are needed; none of a matrix."""
+        if self.preparation is None:
+            return []
         if isinstance(self.preparation, ImagePreparation):
             return [self.image_column or "image"]
-        assert self.preparation is not None
         fitted = [plan.name for plan in self.preparation.columns_ if plan.n_features]
         compared = () if self.pair_classifier is None else self.pair_classifier.comparison_.columns
         return list(dict.fromkeys([*fitted, *compared]))
@@ -139,8 +140,12 @@ class PreparedModel:
         self.check(records)
         if self.preparation is None:
             return records.features
-        if self.source == "images":
-            return self.preparation.transform(records.image_paths(self.image_column or "image"))
+        if isinstance(self.preparation, ImagePreparation):
+            column = self.image_column or "image"
+            contents = records.image_bytes(column)
+            if contents is not None:
+                return self.preparation.decode_bytes(contents)
+            return self.preparation.transform(records.image_paths(column))
         return self.preparation.transform(records.table)
 
     def embed(self, records: Records) -> Points:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -11,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twofold._core.model_card import CARD
 from twofold.datasets import Records, read_records
 from twofold.search import IndexStore, NeighbourIndex, Neighbours, row_digest
+from twofold.tasks._kept_index import model_fingerprint
 from twofold.tasks._match import TABLE_SUFFIXES, write_table
 from twofold.tasks._phases import Phases, Progress
 from twofold.tasks._places import check_new_file, check_suffix
-from twofold.tasks._prepared_card import PREPARED
 from twofold.tasks._prepared_model import PreparedModel
 
 N_EMBEDDED = 2**16
@@ -144,7 +142,7 @@ def _kept_index(
     place: Path, folder: Path, model: PreparedModel, items: Records, phases: Phases
 ) -> tuple[NeighbourIndex, int]:
     """Return the index of all rows; those that it has already are not embedded again."""
-    fingerprint = _fingerprint(folder)
+    fingerprint = model_fingerprint(folder)
     try:
         store = IndexStore.open(place, model=fingerprint)
     except (ValueError, FileNotFoundError):  # none yet, another model's, or damaged
@@ -158,15 +156,6 @@ def _kept_index(
     if new.size or update.n_gone:
         store.save(place)
     return store.index, int(new.size)
-
-
-def _fingerprint(folder: Path) -> str:
-    """Return what changes when a model does: its descriptions name the digests of all files."""
-    digest = hashlib.sha256()
-    for name in (CARD, PREPARED):
-        file = folder / name
-        digest.update(file.read_bytes() if file.is_file() else b"")
-    return digest.hexdigest()
 
 
 def row_digests(model: PreparedModel, records: Records) -> list[bytes]:

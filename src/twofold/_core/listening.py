@@ -1,4 +1,4 @@
-"""Where the server listens, and how it ends: the next free port, and a signal that says so."""
+"""Where a server listens, and how it ends: a free port, and a signal that says so."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import uvicorn
 
 N_PORTS = 50
-"""That are tried, from the one that was asked for on."""
+"""That are tried by default, from the one that was asked for on."""
 
 
 class QuietServer(uvicorn.Server):
@@ -24,10 +24,10 @@ class QuietServer(uvicorn.Server):
         yield
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, at the first port from `port` on that is free."""
+def listen(host: str, port: int, n_ports: int = N_PORTS) -> socket.socket:
+    """Return a socket that listens, at the first of `n_ports` ports from `port` on that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    last = min(port + N_PORTS, 65536) - 1
+    last = min(port + n_ports, 65536) - 1
     for number in range(port, last + 1):
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -42,6 +42,8 @@ def listen(host: str, port: int) -> socket.socket:
                     f"The server cannot listen at {host}, port {number} "
                     f"({error.strerror or error}): name another --host or --port."
                 ) from error
+    if last == port:
+        raise OSError(f"Port {port} is in use: end what listens there, or name another by --port.")
     raise OSError(f"All ports from {port} to {last} are in use: name another by --port.")
 
 

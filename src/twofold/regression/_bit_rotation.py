@@ -1,0 +1,38 @@
+"""A rotation after a network's outputs, so that their signs say as much as signs can."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from twofold.regression._network_embedder import NetworkEmbedder
+
+
+class BitRotation(nn.Linear):
+    """o ↦ (s · o + m) R: outputs in the targets' own coordinates, rotated."""
+
+
+def with_rotation(embedder: NetworkEmbedder, rotation: NDArray[np.floating]) -> NetworkEmbedder:
+    """Return an embedder whose points are those of another, times a matrix.
+
+    Parameters
+    ----------
+    embedder : NetworkEmbedder
+        Trained; left as it is.
+    rotation : ndarray of float, shape (dim, n_bits)
+        R.
+    """
+    scale, dim = embedder.output_scale, rotation.shape[0]
+    mean = np.zeros(dim, dtype=np.float32) if scale is None else scale.mean
+    size = 1.0 if scale is None else float(scale.scale)
+    head = BitRotation(dim, rotation.shape[1])
+    with torch.no_grad():
+        head.weight.copy_(torch.from_numpy(np.asarray(size * rotation.T, dtype=np.float32)))
+        head.bias.copy_(torch.from_numpy(np.asarray(mean @ rotation, dtype=np.float32)))
+    assert isinstance(embedder.network, nn.Sequential)
+    network = nn.Sequential(*copy.deepcopy(embedder.network), head.to(embedder.device)).eval()
+    return NetworkEmbedder(network, embedder.input_shape, embedder.device, embedder.name)

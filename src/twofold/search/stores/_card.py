@@ -1,0 +1,89 @@
+"""What a store says of itself, in the folder that stands for it: `vectors.json`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from twofold._core.files import write_text
+from twofold._core.text_files import read_json
+from twofold.search._space import Metric
+
+CARD, FORMAT, FORMAT_VERSION = "vectors.json", "twofold-vectors", 1
+StoreName = Literal["folder", "faiss", "lance", "qdrant"]
+WAY_OUT = "make the index again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What a store holds, and where.
+
+    Attributes
+    ----------
+    store : {"folder", "faiss", "lance", "qdrant"}
+        Which it is.
+    model : str
+        Fingerprint of the model that made the points.
+    metric : str
+        How they are compared.
+    dim : int
+        Numbers of a point.
+    columns : tuple of str
+        That are kept beside them.
+    url : str or None
+        Of a database that is a server.
+    factory : str or None
+        How FAISS makes its index.
+    """
+
+    store: StoreName
+    model: str
+    metric: Metric
+    dim: int
+    columns: tuple[str, ...] = ()
+    url: str | None = None
+    factory: str | None = None
+
+    def write(self, folder: Path) -> None:
+        """Write the card into a folder."""
+        card = {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(self)}
+        write_text(folder / CARD, json.dumps(card, indent=2, ensure_ascii=False) + "\n")
+
+    @classmethod
+    def read(cls, folder: Path) -> Card:
+        """Read a card; say what is wrong with it if it is none."""
+        file = folder / CARD
+        if not file.is_file():
+            raise FileNotFoundError(f"{folder} is no index of twofold index: it has no {CARD}.")
+        card = read_json(file, WAY_OUT)
+        if not isinstance(card, dict) or card.get("format") != FORMAT:
+            raise ValueError(f"{file} does not say {FORMAT!r}: {WAY_OUT}.")
+        if card.get("format_version") != FORMAT_VERSION:
+            raise ValueError(
+                f"{file} has format version {card.get('format_version')!r}, and this Twofold reads "
+                f"{FORMAT_VERSION}: update Twofold, or {WAY_OUT}."
+            )
+        if not _is_whole(card):
+            raise ValueError(f"{file} is damaged: its entries do not fit together. {WAY_OUT}.")
+        return cls(**{field.name: card[field.name] for field in fields(cls)} | _columns(card))
+
+
+def _columns(card: dict[str, Any]) -> dict[str, Any]:
+    return {"columns": tuple(card["columns"])}
+
+
+def _is_whole(card: dict[str, Any]) -> bool:
+    columns = card.get("columns")
+    return (
+        {field.name for field in fields(Card)} <= card.keys()
+        and card["store"] in get_args(StoreName)
+        and card["metric"] in get_args(Metric)
+        and type(card["dim"]) is int
+        and card["dim"] > 0
+        and isinstance(card["model"], str)
+        and isinstance(columns, list)
+        and all(isinstance(name, str) for name in columns)
+        and all(isinstance(card[name], str | None) for name in ("url", "factory"))
+    )

@@ -1,0 +1,83 @@
+"""Points as a file that FAISS opens by itself, here or where there is no Twofold.
+
+It is written and never read: FAISS trusts what it reads.
+"""
+
+from __future__ import annotations
+
+import math
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twofold.search._faiss import CHUNK_ROWS, POINTS_A_LIST, spread_rows
+from twofold.search._index import NeighbourIndex
+from twofold.search._space import Metric
+
+MOST_FLAT = 2**20
+"""Points that are all compared; of more, those in lists near a query."""
+
+
+def require_faiss() -> None:
+    """Refuse to begin without FAISS."""
+    if find_spec("faiss") is None:
+        raise ImportError("--store faiss needs FAISS: pip install 'twofold[faiss]'.")
+
+
+def write_faiss(index: NeighbourIndex, path: Path, factory: str | None = None) -> None:
+    """Write an index's points by FAISS's own means.
+
+    What FAISS returns are the ids, if they are whole numbers, else rows of the index. A cosine is
+    the inner product of points of length 1: FAISS's queries have to be divided by their length.
+
+    Parameters
+    ----------
+    index : NeighbourIndex
+        At least one point.
+    path : path
+        Of the file.
+    factory : str, optional
+        FAISS's own description of an index, such as "OPQ16_64,IVF4096,PQ16"; by default "Flat", and
+        lists above a million points.
+    """
+    require_faiss()
+    import faiss
+
+    points = index.points
+    metric = faiss.METRIC_L2 if index.metric == "euclidean" else faiss.METRIC_INNER_PRODUCT
+    made = _made(faiss, len(points), points.shape[1], metric, factory)
+    if not made.is_trained:
+        made.train(_as_compared(points[spread_rows(len(points), MOST_FLAT)], index.metric))
+    labels = index.ids if index.ids.dtype == np.int64 else np.arange(len(points))
+    numbered = faiss.IndexIDMap2(made)
+    for first in range(0, len(points), CHUNK_ROWS):
+        some = slice(first, first + CHUNK_ROWS)
+        numbered.add_with_ids(
+            _as_compared(points[some], index.metric), np.ascontiguousarray(labels[some])
+        )
+    faiss.write_index(numbered, str(path))
+
+
+def _as_compared(points: NDArray[np.float32], metric: Metric) -> NDArray[np.float32]:
+    """Return points as FAISS is to have them: of length 1, where they are compared by cosines."""
+    if metric != "cosine":
+        return np.ascontiguousarray(points)
+    lengths = np.linalg.norm(points, axis=1, keepdims=True)
+    return np.asarray(points / np.maximum(lengths, 1e-30), dtype=np.float32)
+
+
+def _made(faiss: Any, n_points: int, dim: int, metric: int, factory: str | None) -> Any:
+    """Return an empty index; what FAISS cannot make is a sentence."""
+    if factory is None:
+        n_lists = min(n_points // POINTS_A_LIST, round(4 * math.sqrt(n_points)))
+        factory = "Flat" if n_points <= MOST_FLAT else f"IVF{n_lists},Flat"
+    try:
+        return faiss.index_factory(dim, factory, metric)
+    except RuntimeError as error:
+        raise ValueError(
+            f"FAISS cannot make {factory!r} for points of {dim} numbers: see its page on the index "
+            "factory."
+        ) from error

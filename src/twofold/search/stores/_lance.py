@@ -1,0 +1,108 @@
+"""LanceDB, which lives in this process and keeps its tables in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from twofold.search._space import Metric
+from twofold.search.stores._card import Card
+from twofold.search.stores._protocol import (
+    ID,
+    VECTOR,
+    Condition,
+    Hit,
+    Points,
+    check_condition,
+    distance_from,
+)
+
+FOLDER, TABLE = "lance", "points"
+KINDS: dict[Metric, str] = {"cosine": "cosine", "euclidean": "l2", "dot": "dot"}
+
+
+def require_lance() -> None:
+    """Refuse to begin without LanceDB."""
+    if find_spec("lancedb") is None:
+        raise ImportError("--store lance needs LanceDB: pip install 'twofold[lance]'.")
+
+
+class LanceStore:
+    """See `VectorStore`. The table is `points`, its columns `id`, `vector` and those of the rows.
+
+    Search compares all points until LanceDB is told to make an index of its own.
+    """
+
+    def __init__(self, folder: Path, card: Card) -> None:
+        require_lance()
+        import lancedb
+
+        self._card = card
+        self._database = lancedb.connect(folder / FOLDER)
+        is_there = (folder / FOLDER / f"{TABLE}.lance").exists()
+        self._table: Any = self._database.open_table(TABLE) if is_there else None
+
+    @property
+    def metric(self) -> Metric:
+        """How points are compared."""
+        return self._card.metric
+
+    @property
+    def n_items(self) -> int:
+        """How many there are."""
+        return 0 if self._table is None else int(self._table.count_rows())
+
+    def upsert(self, ids: Sequence[Hashable], points: Points, columns: Any) -> None:
+        """Take in points; see `VectorStore`."""
+        import pyarrow as pa
+
+        vectors = pa.FixedSizeListArray.from_arrays(points.ravel(), points.shape[1])
+        kept = {name: columns[name] for name in self._card.columns}
+        rows = pa.table({ID: pa.array(ids), VECTOR: vectors, **kept})
+        if self._table is None:
+            self._table = self._database.create_table(TABLE, rows)
+            return
+        rows = rows.cast(self._table.schema)
+        merge = self._table.merge_insert(ID)
+        merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+
+    def query(self, points: Points, k: int, where: Sequence[Condition] = ()) -> list[list[Hit]]:
+        """Return the nearest; see `VectorStore`."""
+        if self._table is None:
+            return [[] for _ in points]
+        for condition in where:
+            check_condition(condition, self._card.columns)
+        return [self._nearest(point, k, where) for point in points]
+
+    def _nearest(self, point: Any, k: int, where: Sequence[Condition]) -> list[Hit]:
+        search = self._table.search(point, vector_column_name=VECTOR)
+        search = search.distance_type(KINDS[self.metric]).limit(k)
+        if where:
+            search = search.where(" AND ".join(map(_as_sql, where)), prefilter=True)
+        rows = search.select([ID, *self._card.columns, "_distance"]).to_arrow().to_pylist()
+        return [self._hit(row) for row in rows]
+
+    def _hit(self, row: dict[str, Any]) -> Hit:
+        distance = row["_distance"]
+        similarity = -(max(distance, 0.0) ** 0.5) if self.metric == "euclidean" else 1 - distance
+        fields = {name: row[name] for name in self._card.columns}
+        return Hit(row[ID], similarity, distance_from(self.metric, similarity), fields)
+
+    def flush(self) -> None:
+        """LanceDB has written what it took in; small pieces are joined."""
+        if self._table is not None:
+            self._table.optimize()
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+def _as_sql(condition: Condition) -> str:
+    value = condition.value
+    if isinstance(value, str):
+        literal = "'" + value.replace("'", "''") + "'"
+    else:
+        literal = str(value).lower() if isinstance(value, bool) else repr(value)
+    return f"`{condition.column}` {condition.operator} {literal}"

@@ -1,0 +1,60 @@
+"""A store by its name: made for a model, or opened for the model that made its points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from twofold._core.files import check_folder_for
+from twofold.search.stores._card import CARD, Card
+from twofold.search.stores._faiss_file import require_faiss
+from twofold.search.stores._folder import FolderStore
+from twofold.search.stores._lance import LanceStore, require_lance
+from twofold.search.stores._protocol import ID, VECTOR, VectorStore
+from twofold.search.stores._qdrant import QdrantStore, require_qdrant
+
+
+def is_store(folder: Path) -> bool:
+    """Whether a folder stands for a store."""
+    return (folder / CARD).is_file()
+
+
+def create_store(folder: Path, card: Card) -> VectorStore:
+    """Make a store; its folder must be empty, or not there."""
+    own = next((name for name in card.columns if name in (ID, VECTOR)), None)
+    if own is not None:
+        raise ValueError(f"The column {own!r} is the index's own: rename yours.")
+    if card.url is not None and card.store != "qdrant":
+        raise ValueError(f"--url names a Qdrant server, and --store is {card.store}.")
+    if card.factory is not None and card.store != "faiss":
+        raise ValueError(f"--factory is FAISS's, and --store is {card.store}.")
+    {"faiss": require_faiss, "lance": require_lance, "qdrant": require_qdrant}.get(
+        card.store, lambda: None
+    )()
+    check_folder_for(folder, CARD)
+    if card.store in ("folder", "faiss"):
+        return FolderStore(folder, card)
+    folder.mkdir(parents=True, exist_ok=True)
+    store: VectorStore = (LanceStore if card.store == "lance" else QdrantStore)(folder, card)
+    card.write(folder)
+    return store
+
+
+def open_store(folder: Path, *, model: str | None = None) -> tuple[VectorStore, Card]:
+    """Open a store, and what it says of itself; refuse one of another model than is named.
+
+    Parameters
+    ----------
+    folder : path
+        That `twofold index` made.
+    model : str, optional
+        Fingerprint of the model.
+    """
+    card = Card.read(folder)
+    if model is not None and card.model != model:
+        raise ValueError(
+            f"{folder} holds points of another model ({card.model[:16]!r}, not {model[:16]!r}): "
+            "name another folder."
+        )
+    if card.store in ("folder", "faiss"):
+        return FolderStore.open(folder, card), card
+    return (LanceStore if card.store == "lance" else QdrantStore)(folder, card), card

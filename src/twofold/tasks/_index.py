@@ -1,0 +1,176 @@
+"""`twofold index`: the points of a table, or of shards that were embedded, in a store."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twofold.datasets import iterate_records
+from twofold.search.stores import Card, StoreName, VectorStore, create_store, is_store, open_store
+from twofold.tasks._kept_index import model_fingerprint
+from twofold.tasks._phases import Phases, Progress
+from twofold.tasks._points_files import N_ROWS
+from twofold.tasks._prepared_model import PreparedModel
+from twofold.tasks._shards import find_shards, read_note
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexRequest:
+    """What a user asks `twofold index` for; see the command for each."""
+
+    model: Path
+    data: tuple[Path, ...]
+    out: Path
+    store: StoreName | None = None
+    columns: tuple[str, ...] = ()
+    id_column: str | None = None
+    url: str | None = None
+    factory: str | None = None
+    device: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexResult:
+    """What was indexed.
+
+    Attributes
+    ----------
+    n_taken_in, n_items : int
+        Rows of the files, and items of the index now.
+    store : str
+        Which it is.
+    metric : str
+        How points are compared.
+    out : Path
+        The folder that stands for it.
+    seconds : dict of str to float
+        Of each phase.
+    """
+
+    n_taken_in: int
+    n_items: int
+    store: str
+    metric: str
+    out: Path
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Piece:
+    ids: list[Hashable]
+    points: NDArray[np.float32]
+    columns: Any
+
+
+def index_files(request: IndexRequest, progress: Progress | None = None) -> IndexResult:
+    """Take the rows of files into an index; rows whose ids are there already are replaced.
+
+    Parameters
+    ----------
+    request : IndexRequest
+        The model, the files and the index.
+    progress : callable (what, share), optional
+        Called as the work goes on.
+    """
+    phases = Phases(progress)
+    with phases.phase("opening"):
+        files = [shard.source for shard in find_shards(request.data, request.out)]
+        model = PreparedModel.open(request.model, device=request.device)
+        store, card = _store(request, model)
+    with closing(store):
+        n_taken_in, seen = 0, set[Hashable]()
+        with phases.phase("indexing"):
+            for number, file in enumerate(files):
+                for piece in _pieces(request, model, card, file):
+                    _refuse_repeated(file, piece.ids, seen)
+                    store.upsert(piece.ids, piece.points, piece.columns)
+                    n_taken_in += len(piece.ids)
+                phases.tell("indexing", (number + 1) / len(files))
+        with phases.phase("saving"):
+            store.flush()
+        return IndexResult(
+            n_taken_in=n_taken_in,
+            n_items=store.n_items,
+            store=card.store,
+            metric=card.metric,
+            out=request.out,
+            seconds=phases.seconds,
+        )
+
+
+def _store(request: IndexRequest, model: PreparedModel) -> tuple[VectorStore, Card]:
+    """Open the index that is there, or make it."""
+    fingerprint = model_fingerprint(request.model)
+    if not is_store(request.out):
+        card = Card(
+            store=request.store or "folder",
+            model=fingerprint,
+            metric=model.learner.metric_,
+            dim=model.learner.n_components_,
+            columns=request.columns,
+            url=request.url,
+            factory=request.factory,
+        )
+        return create_store(request.out, card), card
+    store, card = open_store(request.out, model=fingerprint)
+    asked = {
+        "--store": (request.store, card.store),
+        "--url": (request.url, card.url),
+        "--factory": (request.factory, card.factory),
+        "--columns": (request.columns, card.columns),
+    }
+    for option, (wanted, there) in asked.items():
+        if wanted and wanted != there:
+            store.close()
+            raise ValueError(
+                f"{request.out} was made with {option} {there}, not {wanted}: leave that out, or "
+                "name another folder."
+            )
+    return store, card
+
+
+def _pieces(
+    request: IndexRequest, model: PreparedModel, card: Card, file: Path
+) -> Iterator[_Piece]:
+    """Yield the rows of a file; points that `twofold embed` made are not made again."""
+    note = read_note(file) if file.suffix.lower() in (".parquet", ".pq") else None
+    if note is not None:
+        if note.get("model") != card.model:
+            raise ValueError(f"{file} holds points of another model than {request.model}.")
+        yield from _embedded_pieces(file, card)
+        return
+    for records in iterate_records(file, id_column=request.id_column, n_rows=N_ROWS):
+        records.require(card.columns)
+        columns = records.table.select(list(card.columns)) if card.columns else None
+        yield _Piece(records.ids.tolist(), model.embed(records), columns)
+
+
+def _embedded_pieces(file: Path, card: Card) -> Iterator[_Piece]:
+    from pyarrow import parquet
+
+    if card.columns:
+        raise ValueError(
+            f"{file} holds points, and no column {card.columns[0]!r}: index the rows themselves, "
+            "or leave --columns out."
+        )
+    with parquet.ParquetFile(file) as opened:
+        for batch in opened.iter_batches(N_ROWS):
+            points = batch["point"].flatten().to_numpy(zero_copy_only=False)
+            table = np.asarray(points, dtype=np.float32).reshape(batch.num_rows, -1)
+            yield _Piece(batch["id"].to_pylist(), table, None)
+
+
+def _refuse_repeated(file: Path, ids: list[Hashable], seen: set[Hashable]) -> None:
+    for one in ids:
+        if one in seen:
+            raise ValueError(
+                f"The id {one!r} in {file} stands in more than one row: every row needs its own. "
+                "Rows without ids are called by their numbers, in every file anew."
+            )
+        seen.add(one)

@@ -1,0 +1,256 @@
+"""`HashLearner`: codes from labels and statements, by networks, classifiers and regressors."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from little_problems import OTHER, PAIRS, TRIPLETS, X, Y, three_blobs
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from twofold import HashLearner, LabelRelation, MetricLearner, Network, PairRelation, load
+from twofold.evaluation import pair_auroc
+from twofold.search import NeighbourIndex, Rerank
+
+SEVERAL = np.column_stack([Y == 0, Y == 1, Y == 2, Y < 2]).astype(int)
+EMBEDDERS = {
+    "network": Network(max_epochs=8),
+    "regressor": Ridge(),
+    "classifier": LogisticRegression(max_iter=50),
+}
+OF_A_REGRESSOR = {
+    "check_fit2d_predict1d": "features go to an estimator as they are, and of a vector the number "
+    "of features is refused before the estimator can say that it wants rows"
+}
+
+
+def quick_hasher(**parameters) -> HashLearner:
+    defaults = {"n_bits": 12, "embedder": Network(max_epochs=2), "random_state": 0}
+    return HashLearner(**{**defaults, "device": "cpu", **parameters})
+
+
+@parametrize_with_checks(
+    [quick_hasher(), quick_hasher(embedder=Ridge())],
+    expected_failed_checks=lambda learner: (
+        OF_A_REGRESSOR if isinstance(learner.embedder, Ridge) else {}
+    ),
+)
+def test_the_hash_learner_keeps_scikit_learns_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("name", EMBEDDERS)
+@pytest.mark.parametrize(
+    "given",
+    [{"y": Y}, {"y": SEVERAL}, {"relation": PAIRS}, {"relation": TRIPLETS}],
+    ids=["classes", "labels", "pairs", "triplets"],
+)
+def test_codes_of_new_items_differ_little_where_they_are_alike(name, given):
+    learner = quick_hasher(n_bits=24, embedder=EMBEDDERS[name]).fit(X, **given)
+    codes = learner.transform(OTHER[0])
+    assert (codes.shape, codes.dtype) == ((60, 3), np.uint8)
+    assert learner.metric_ == "hamming"
+    assert learner.score(OTHER[0], OTHER[1]) > (0.75 if name == "network" else 0.7)
+    assert learner.codes_.shape == (60, 3)
+
+
+@pytest.mark.parametrize("name", EMBEDDERS)
+def test_a_code_is_the_signs_of_its_margins_packed(name):
+    learner = quick_hasher(embedder=EMBEDDERS[name]).fit(X, Y)
+    margins = learner.bit_margins(X)
+    bits = np.unpackbits(learner.transform(X), axis=1)
+    assert margins.shape == (60, 12)
+    np.testing.assert_array_equal(bits[:, :12], margins >= 0)
+    assert not bits[:, 12:].any()
+
+
+def test_distances_similarities_and_neighbours_count_bits():
+    learner = quick_hasher().fit(X, Y)
+    bits = np.unpackbits(learner.transform(X), axis=1)
+    apart = (bits[:30] != bits[30:]).sum(axis=1)
+    np.testing.assert_array_equal(learner.pair_distance(X[:30], X[30:]), apart)
+    np.testing.assert_array_equal(learner.pair_similarity(X[:30], X[30:]), -apart)
+    assert learner.get_metric()(X[0], X[30]) == apart[0]
+    nearest = learner.neighbours(X, 4)
+    every = (bits[:, None] != bits[None]).sum(axis=2)
+    np.fill_diagonal(every, 99)
+    np.testing.assert_array_equal(nearest.distance, np.sort(every, axis=1)[:, :4])
+    left, right = np.triu_indices(60, 1)
+    everything = PairRelation(left, right, (Y[left] == Y[right]).astype(float), 60)
+    assert learner.score(X, relation=everything) == pytest.approx(
+        pair_auroc(Y[left] == Y[right], -every[left, right])
+    )
+
+
+def test_a_threshold_is_a_similarity_of_codes():
+    learner = quick_hasher(n_bits=32, embedder=Network(max_epochs=8)).fit(X, Y)
+    learner.calibrate_threshold(*OTHER)
+    assert -32 <= learner.threshold_ <= 0
+    said = learner.predict_pairs(OTHER[0][:30], OTHER[0][30:])
+    assert (said == (OTHER[1][:30] == OTHER[1][30:])).mean() > 0.8
+
+
+def test_margins_rerank_what_codes_find():
+    learner = quick_hasher(embedder=Network(max_epochs=8)).fit(X, Y)
+    index = NeighbourIndex("hamming", backend="numpy")
+    index.add(range(60), learner.transform(X))
+    margins, asked = learner.bit_margins(X), learner.bit_margins(OTHER[0])
+    answer = index.query(
+        learner.transform(OTHER[0]), 5, rerank=Rerank(asked, margins, "cosine", n_candidates=60)
+    )
+    exact = NeighbourIndex("cosine", backend="numpy")
+    exact.add(range(60), margins)
+    np.testing.assert_array_equal(answer.rows, exact.query(asked, 5).rows)
+
+
+def test_weights_tell_a_classifier_which_bits_matter():
+    class Noted(DecisionTreeClassifier):
+        weights = []  # noqa: RUF012
+
+        def fit(self, X, y, sample_weight=None):
+            self.weights.append(sample_weight)
+            return super().fit(X, y, sample_weight)
+
+    quick_hasher(embedder=Noted(max_depth=2)).fit(X, relation=PAIRS)
+    assert len(Noted.weights) == 12
+    assert all(0.9 < weight.mean() < 1.3 and weight.std() > 0.1 for weight in Noted.weights)
+
+
+def test_a_bit_that_all_items_share_needs_no_classifier():
+    learner = quick_hasher(n_bits=1, embedder=DecisionTreeClassifier(max_depth=2, random_state=0))
+    learner.fit(X, relation=PairRelation([0, 2], [1, 3], [1, 0], 60))
+    assert set(np.unique(learner.transform(X))) <= {0, 128}
+    constant = quick_hasher(n_bits=1, embedder=LogisticRegression())
+    constant.fit(X, relation=PairRelation([0, 1, 0], [1, 2, 3], [1, 1, 0], 60))
+    assert len(np.unique(constant.transform(X))) <= 2
+
+
+def test_boosted_trees_predict_bits_and_are_saved_as_their_own_text(tmp_path):
+    pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    features, y = three_blobs()
+    learner = quick_hasher(embedder="trees").fit(features, y)
+    assert learner.score(features, y) > 0.95
+    folder = learner.save(tmp_path / "model")
+    assert {file.name for file in folder.iterdir()} == {"model.json", "boosters.json"}
+    again = load(folder)
+    np.testing.assert_array_equal(again.transform(features), learner.transform(features))
+    assert again.embedder == "trees"
+    again.fit(features, y)
+
+
+@pytest.mark.parametrize("name", EMBEDDERS)
+@pytest.mark.parametrize("given", [{"y": Y}, {"y": SEVERAL}, {"relation": PAIRS}])
+def test_a_model_that_is_opened_again_gives_the_same_codes(tmp_path, name, given):
+    learner = quick_hasher(embedder=EMBEDDERS[name]).fit(X, **given)
+    learner.threshold_ = -3.0
+    again = load(learner.save(tmp_path / "model"), device="cpu")
+    assert isinstance(again, HashLearner)
+    assert (again.metric_, again.threshold_, again.n_bits) == ("hamming", -3.0, 12)
+    np.testing.assert_array_equal(again.transform(X), learner.transform(X))
+    pickled = pickle.loads(pickle.dumps(learner))
+    np.testing.assert_array_equal(pickled.transform(X), learner.transform(X))
+
+
+@pytest.mark.parametrize("given", [{"y": Y}, {"y": SEVERAL}], ids=["classes", "labels"])
+@pytest.mark.parametrize("name", ["network", "regressor"])
+def test_onnx_gives_packed_codes(tmp_path, name, given):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    learner = quick_hasher(embedder=EMBEDDERS[name]).fit(X, **given)
+    session = runtime.InferenceSession(str(learner.to_onnx(tmp_path / "codes.onnx")))
+    (codes,) = session.run(["points"], {"features": OTHER[0]})
+    assert codes.dtype == np.uint8
+    sure = (np.abs(learner.bit_margins(OTHER[0])) > 1e-4).all(axis=1)
+    np.testing.assert_array_equal(codes[sure], learner.transform(OTHER[0])[sure])
+    assert session.get_modelmeta().custom_metadata_map["metric"] == "hamming"
+
+
+def test_classifiers_have_no_onnx_and_say_so(tmp_path):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    learner = quick_hasher(embedder=LogisticRegression()).fit(X, Y)
+    with pytest.raises(TypeError, match="a classifier a bit predicts cannot be exported to ONNX"):
+        learner.to_onnx(tmp_path / "codes.onnx")
+
+
+def test_the_same_seed_gives_the_same_codes_and_fitting_again_starts_anew():
+    learner = quick_hasher().fit(X[:, :3], relation=PAIRS).fit(X, Y)
+    fresh = quick_hasher().fit(X, Y)
+    assert learner.transform(X).tobytes() == fresh.transform(X).tobytes()
+    assert set(learner.timing_) == {"targets", "regression"}
+    assert len(learner.history_["regression"]) == 2
+
+
+def test_items_in_no_statement_are_left_out_and_have_no_code():
+    learner = quick_hasher().fit(X, relation=PairRelation([0, 2, 0], [1, 3, 2], [1, 1, 0], 60))
+    assert learner.codes_[:4].any()
+    assert not learner.codes_[4:].any()
+    assert learner.transform(X).shape == (60, 2)
+
+
+def test_names_of_columns_are_one_a_byte():
+    learner = quick_hasher(n_bits=20).fit(X, Y)
+    assert learner.get_feature_names_out().tolist() == [f"hashlearner{n}" for n in range(3)]
+
+
+@pytest.mark.parametrize("n_bits", [0, -8])
+def test_fewer_bits_than_one_are_refused(n_bits):
+    with pytest.raises(ValueError, match=f"n_bits must be at least 1, got {n_bits}"):
+        quick_hasher(n_bits=n_bits).fit(X, Y)
+
+
+def test_more_classes_than_codes_are_refused():
+    with pytest.raises(ValueError, match=r"n_bits=1 has 2 codes, and there are 3 classes"):
+        quick_hasher(n_bits=1).fit(X, Y)
+
+
+def test_trees_without_lightgbm_name_its_pip_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    with pytest.raises(ImportError, match=r"pip install 'twofold\[lightgbm\]'"):
+        quick_hasher(embedder="trees").fit(X, Y)
+
+
+def test_an_embedder_that_predicts_no_bits_is_refused():
+    with pytest.raises(ValueError, match="got 'forest'"):
+        quick_hasher(embedder="forest").fit(X, Y)
+    with pytest.raises(TypeError, match="got the class LogisticRegression"):
+        quick_hasher(embedder=LogisticRegression).fit(X, Y)
+    with pytest.raises(ValueError, match="got 'trees'"):
+        MetricLearner(embedder="trees").fit(X, Y)
+
+
+def damaged(folder, **entries):
+    card = json.loads((folder / "model.json").read_text())
+    card["embedder"] |= entries
+    (folder / "model.json").write_text(json.dumps(card))
+
+
+def test_a_damaged_model_of_classifiers_is_a_sentence(tmp_path):
+    pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    folder = quick_hasher(embedder="trees", n_bits=4).fit(X, Y).save(tmp_path / "model")
+    whole = (folder / "boosters.json").read_text()
+    for text, sentence in [
+        (whole[:-40], "is damaged"),
+        (json.dumps(json.loads(whole)[:3]), "a classifier for each of 4 bits"),
+        (json.dumps(["import os", *json.loads(whole)[1:]]), "no booster's"),
+        (json.dumps([0.5, *json.loads(whole)[1:]]), "bit 0 is no classifier"),
+        ("{}", "holds no list"),
+    ]:
+        from hashlib import sha256
+
+        (folder / "boosters.json").write_text(text)
+        damaged(folder, sha256=sha256(text.encode()).hexdigest())
+        with pytest.raises(ValueError, match=sentence):
+            load(folder)
+    damaged(folder, kind="regressor")
+    with pytest.raises(ValueError, match="its embedder and its file are of different kinds"):
+        load(folder)
+
+
+def test_codes_of_a_relation_of_labels_follow_its_grade():
+    learner = quick_hasher().fit(X, relation=LabelRelation(SEVERAL, grade="overlap"))
+    assert learner.score(X, SEVERAL) > 0.6
