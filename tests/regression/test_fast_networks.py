@@ -202,6 +202,16 @@ def test_patches_come_out_uncorrelated_and_of_variance_one(n_channels, height, w
     assert np.diag(covariance).max() == pytest.approx(1, abs=2e-3)
 
 
+def test_what_all_patches_have_in_common_is_no_variance():
+    images = torch.from_numpy(waves(40)).float() / 50 + 100
+    network = nn.Sequential(nn.Conv2d(1, 2 * PATCH**2, PATCH, PATCH))
+    whiten_patches(network, images)
+    with torch.no_grad():
+        outputs = network(images).transpose(0, 1).flatten(1).double().numpy()
+    covariance = np.cov(outputs[: PATCH**2], bias=True)
+    np.testing.assert_allclose(covariance, np.eye(PATCH**2), atol=0.02)
+
+
 def test_a_direction_without_variance_is_not_blown_up():
     network = nn.Sequential(nn.Conv2d(1, 2 * PATCH**2, PATCH))
     whiten_patches(network, torch.zeros(5, 1, 8, 8))
