@@ -2,6 +2,10 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
+
+# Where it is set, every process of the suite would compile torch anew: ten seconds each.
+unexport PYTHONDONTWRITEBYTECODE
+
 DOCS_READY := .venv/docs-ready
 
 .PHONY: demo test check bench docs figures fuzz fuzz-nightly faults clean

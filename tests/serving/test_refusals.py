@@ -6,15 +6,15 @@ import io
 import json
 import os
 import pickle
-import signal
 import socket
+import subprocess
 import sys
-import threading
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
-from asked_server import Client, served
+from asked_server import served
 from typer.testing import CliRunner
 
 from twofold._core.listening import listen
@@ -22,7 +22,6 @@ from twofold.cli import app
 from twofold.search import IndexStore, NeighbourIndex
 from twofold.serving import Limits, ServeRequest, serve
 from twofold.serving._guard import Rate
-from twofold.serving._served import Served
 
 GOOD = {"items": [[5.1, 3.5, 1.4, 0.2]]}
 LIMITS = Limits(body_bytes=4000, items=20, neighbours=5)
@@ -212,36 +211,12 @@ def test_an_extra_that_is_not_there_is_named_with_its_line(vectors, monkeypatch)
 # How it ends
 
 
-def test_what_is_in_flight_is_answered_before_the_end(vectors, monkeypatch):
-    begun, told, answers, opened = threading.Event(), threading.Event(), [], []
-    embed = Served.embed
-
-    def embed_once_told(self, features):
-        begun.set()
-        assert told.wait(60)
-        return embed(self, features)
-
-    def ask():
-        answers.append(Client(opened[0].address).post("/embed", GOOD))
-
-    def end():
-        assert begun.wait(60)
-        os.kill(os.getpid(), signal.SIGTERM)
-        told.set()
-
-    def start(server):
-        opened.append(server)
-        for thread in threads:
-            thread.start()
-
-    monkeypatch.setattr(Served, "embed", embed_once_told)
-    threads = [threading.Thread(target=ask), threading.Thread(target=end)]
-    before = signal.getsignal(signal.SIGTERM)
-    closed = serve(ServeRequest(model=vectors / "model", port=0), on_open=start)
-    for thread in threads:
-        thread.join(60)
-    assert answers[0][0] == 200
-    assert closed.n_requests == 1
-    assert signal.getsignal(signal.SIGTERM) is before
-    with pytest.raises(ConnectionError):
-        Client(opened[0].address).get("/health")
+def test_what_is_in_flight_is_answered_before_the_end(vectors):
+    program = Path(__file__).with_name("ends_in_flight.py")
+    answer = subprocess.run(
+        [sys.executable, program, vectors / "model"], capture_output=True, text=True, check=True
+    )
+    status, n_requests, signal_given_back, is_up = json.loads(answer.stdout)
+    assert (status, n_requests) == (200, 1)
+    assert signal_given_back
+    assert not is_up
