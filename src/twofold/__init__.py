@@ -42,11 +42,12 @@ if TYPE_CHECKING:
         load,
     )
     from twofold.matching import PairClassifier
-    from twofold.regression import Network
+    from twofold.regression import Augment, Network
     from twofold.relations import LabelRelation, PairRelation, TripletRelation
     from twofold.targets import Targets, TargetSolution, solve_targets, standardise_targets
 
 __all__ = [
+    "Augment",
     "HashLearner",
     "LabelRelation",
     "MetricLearner",
@@ -83,7 +84,7 @@ _HOMES = {
         "load",
     ),
     "matching": ("PairClassifier",),
-    "regression": ("Network",),
+    "regression": ("Augment", "Network"),
     "relations": ("LabelRelation", "PairRelation", "TripletRelation"),
     "targets": ("TargetSolution", "Targets", "solve_targets", "standardise_targets"),
 }
