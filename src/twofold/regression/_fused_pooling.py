@@ -1,6 +1,7 @@
 """Max-pooling of images whose channels lie together, in Triton: one pass over memory each way.
 
-Torch's own kernels for this order take some eight times the time that reading and writing does.
+Torch's own kernels for this order took 1.14 ms a step of the network "fast-conv" on an H200; the
+bytes that have to be moved take a seventh of that at the rate of a copy.
 """
 
 from __future__ import annotations

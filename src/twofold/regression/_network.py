@@ -60,7 +60,7 @@ class Network(BaseEstimator):  # type: ignore[misc]
         weights, must have `n_components` outputs, and sees features as they are, except that bytes
         (uint8) are divided by 255.
     max_epochs : int or "auto"
-        Passes over the items; "auto" is 30, and 10 of "fast-conv".
+        Passes over the items; "auto" is 30, and 10 of "fast-conv" and "deep-conv".
     batch_size : int or "auto"
         Items a step; "auto" is 64, and for "fast-conv" and "deep-conv" 1024, or fewer of few items.
     learning_rate : float or "auto"
@@ -83,7 +83,7 @@ class Network(BaseEstimator):  # type: ignore[misc]
         "fast-conv" and "deep-conv", and "adamw" elsewhere.
     averaged : float
         Share of the steps, the last ones, over which weights are averaged at the end; 0 keeps the
-        last.
+        last. Where a part is held out, its best epoch is kept instead.
     views : {1, 2, 3, 6}
         How an image is seen when it is embedded: as it is; mirrored too (2); moved by a pixel too
         (3); both (6). Outputs are averaged, at as many times the cost.

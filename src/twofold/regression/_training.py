@@ -333,8 +333,8 @@ def _threads_for(
 def _try_convolutions() -> Callable[[], object]:
     """Have cuDNN try a few of its convolutions once for each shape, and take the fastest.
 
-    On an H200 steps are as fast after three as after the usual ten, and the first of a process
-    comes 4.7 s sooner.
+    On an H200 steps are as fast after three as after the usual ten, and the first fit of a process
+    came 4.7 s sooner (one process each, the first with a colder disk).
     """
     cudnn = torch.backends.cudnn
     before = cudnn.benchmark, cudnn.benchmark_limit

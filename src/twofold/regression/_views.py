@@ -45,13 +45,7 @@ def averaged_views(
     read: Callable[[Tensor], Mapping[str, Tensor]], images: Tensor, n_views: int
 ) -> dict[str, Tensor]:
     """Return what is read of images, averaged over views."""
+    if n_views == 1:
+        return dict(read(images))
     seen = [read(view_of(images, *view)) for view in VIEWS[n_views]]
-    return {name: sum_of([one[name] for one in seen]) / len(seen) for name in seen[0]}
-
-
-def sum_of(tensors: list[Tensor]) -> Tensor:
-    """Return tensors of one shape added."""
-    total = tensors[0]
-    for tensor in tensors[1:]:
-        total = total + tensor
-    return total
+    return {name: torch.stack([one[name] for one in seen]).mean(dim=0) for name in seen[0]}
