@@ -28,6 +28,8 @@ from twofold.experiments import describe_commit, describe_machine
 from twofold.regression import Epoch
 
 KEPT = "KEPT_JOBS"
+FEWEST_EPOCHS = 4
+"""After which it is foretold how long a training takes."""
 Row = dict[str, Any]
 
 
@@ -80,14 +82,17 @@ class Deadline:
     at: float
     n_trainings: float = 1.0
     spare: float = 5.0
-    _began: float = field(default_factory=time.monotonic, init=False)
+    _first: float = field(default=0.0, init=False)
 
     def __call__(self, epoch: Epoch) -> None:
-        """Look at how far the training is."""
-        if epoch.number < 2:
+        """Look at how far the training is; its first epoch is longer than the others."""
+        if epoch.number == 1:
+            self._first = epoch.seconds
+        if epoch.number < FEWEST_EPOCHS:
             return
         left = epoch.n_epochs * self.n_trainings - epoch.number
-        if time.monotonic() + left * epoch.seconds / epoch.number + self.spare > self.at:
+        each = (epoch.seconds - self._first) / (epoch.number - 1)
+        if time.monotonic() + left * each + self.spare > self.at:
             raise OutOfTimeError
 
 

@@ -82,31 +82,15 @@ def measure() -> list[Figure]:
 
 
 def jobs() -> list[Job]:
-    """Return a job a set, family of methods, rate and seed."""
+    """Return a job a set, family of methods, rate and seed; a seed is done before the next."""
     return [
-        Job("unseen", (name, family, rate, seed), _turn(name, family, rate, seed), name in LARGE)
+        Job("unseen", (name, family, rate, seed), seed, name in LARGE)
         for seed in range(SEEDS)
         for name in sorted(SETS, key=lambda name: "cifar10" not in name)
         for family in ("twofold", *RIVALS, "raw")
         for rate in (RATES if family in RIVALS else RATES[:1])
         if family != "raw" or seed == 0
     ]
-
-
-def _turn(name: str, family: str, rate: float, seed: int) -> float:
-    """Return when a job is done: what has not been measured before comes first.
-
-    That is rivals on CIFAR-10, and the second rate on all sets. Then comes Twofold, and then
-    further seeds.
-    """
-    if family == "raw":
-        return 6
-    if family == "twofold":
-        return 3 if seed == 0 else 5 + seed / 10
-    if rate != RATES[0]:
-        return 1 if seed == 0 else 4 + seed / 10
-    is_new = "cifar10" in name and family != "cross-entropy" and seed < 2
-    return seed / 10 if is_new else 7 + seed / 10
 
 
 def work(deadline: float, name: str, family: str, rate: float, seed: int) -> list[Row]:

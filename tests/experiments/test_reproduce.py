@@ -208,14 +208,6 @@ def test_a_run_that_is_broken_off_while_it_is_scored_is_not_trained_again(tmp_pa
     assert [point.epoch for point in record.curve] == [1, 2]
 
 
-@pytest.mark.usefixtures("few_digits")
-def test_a_missing_extra_is_said_before_anything_is_run(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pytorch_metric_learning", None)
-    with pytest.raises(ImportError, match=r"twofold\[rivals\]"):
-        run(tmp_path, methods=("twofold", "supcon"))
-    assert not list(tmp_path.iterdir())
-
-
 def test_without_images_nus_wide_is_phase_1_alone(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     labels = (rng.random((400, 6)) < 0.3).astype(np.uint8)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -179,13 +178,6 @@ def test_a_mistake_is_said_before_anything_is_run(tmp_path, options, sentence):
 def test_an_unknown_protocol_is_said(tmp_path):
     with pytest.raises(ValueError, match="'unseen-imagenet'"):
         list(reproduce_unseen("unseen-imagenet", tmp_path))
-
-
-def test_a_missing_extra_is_said(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pytorch_metric_learning", None)
-    with pytest.raises(ImportError, match=r"twofold\[rivals\]"):
-        run(tmp_path)
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["unseen-mnist-0-4", "unseen-cifar10-5-9", "unseen-omniglot-1"])

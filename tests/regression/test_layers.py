@@ -25,7 +25,7 @@ def embedder(network, features=X, **parameters):
 
 
 class Branches(nn.Module):
-    """Two ways through, joined; one layer is used twice, one gives no vector."""
+    """Two ways through, joined; one layer is used twice, one gives a map."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,11 +79,59 @@ def test_layers_are_what_the_network_computes():
 
 def test_a_module_of_ones_own_is_read_by_its_names_and_left_as_it_was():
     fitted = embedder(Network(Branches(), max_epochs=1), IMAGES)
-    assert layer_names(fitted, IMAGES).every[1:-1] == ("left", "shared", "right", "head")
+    of_map = ("conv, mean", "conv, 2 × 2 means")
+    assert layer_names(fitted, IMAGES).every[1:-1] == (*of_map, "left", "shared", "right", "head")
     layers = read_layers(fitted, IMAGES, ["features", "left", "output"])
     assert layers["left"].shape == (60, 5)
     assert layers["features"].shape == (60, 64)
     assert not any(module._forward_hooks for module in fitted.network.modules())
+
+
+class Maps(nn.Sequential):
+    """Maps of two shapes, the first of them twice, then one place, then a vector."""
+
+    def __init__(self) -> None:
+        nonlinearity = nn.ReLU()
+        super().__init__(
+            nn.Conv2d(1, 3, 3), nonlinearity, nn.MaxPool2d(2), nn.Conv2d(3, 5, 2), nonlinearity,
+            nn.AdaptiveMaxPool2d(1), nn.Flatten(), nn.Linear(5, 4),
+        )  # fmt: skip
+
+
+def test_of_the_maps_of_one_shape_the_last_is_read_by_its_means():
+    fitted = embedder(Network(Maps(), max_epochs=1), IMAGES)
+    names = layer_names(fitted, IMAGES)
+    # The nonlinearity stands in two places: what it gives last counts, and the first convolution
+    # is the only one left of its shape.
+    maps = [f"{module}, {means}" for module in "021" for means in ("mean", "2 × 2 means")]
+    assert sorted(names.hidden) == sorted(["features", *maps, "6"])
+    layers = read_layers(fitted, IMAGES, names.every)
+    body = fitted.network[1].eval()
+    with torch.no_grad():
+        first = body[0](torch.from_numpy(IMAGES) / 255)
+        last = nn.Sequential(*list(body)[1:5])(first)
+    np.testing.assert_allclose(layers["0, mean"], first.mean(dim=(2, 3)), atol=1e-6)
+    quarters = [
+        first[:, :, rows, columns].mean(dim=(2, 3))
+        for rows in (slice(3), slice(3, 6))
+        for columns in (slice(3), slice(3, 6))
+    ]
+    np.testing.assert_allclose(
+        layers["0, 2 × 2 means"], torch.stack(quarters, dim=2).flatten(1), atol=1e-6
+    )
+    np.testing.assert_allclose(layers["1, mean"], last.mean(dim=(2, 3)), atol=1e-6)
+
+
+def test_a_map_is_named_by_its_module():
+    fitted = embedder(Network(Maps(), max_epochs=1), IMAGES)
+    only = layer_names(fitted, IMAGES, ["2"]).every
+    assert only == ("features", "2, mean", "2, 2 × 2 means", "output")
+
+
+def test_a_map_that_is_too_narrow_for_quarters_has_its_mean_alone():
+    body = nn.Sequential(nn.Conv2d(1, 2, (8, 1)), nn.Flatten(), nn.Linear(16, 4))
+    fitted = embedder(Network(body, max_epochs=1), IMAGES)
+    assert layer_names(fitted, IMAGES).hidden == ("features", "0, mean", "1")
 
 
 def test_a_network_without_inner_vectors_has_features_and_output():

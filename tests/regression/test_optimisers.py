@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -197,8 +200,8 @@ def test_muon_moves_inner_matrices_and_adam_biases_and_the_output_layer():
 
 
 def test_without_inner_matrices_muon_is_adam_alone():
-    optimisers = make_optimisers(nn.Linear(3, 2), "muon", 0.2, 0.0, "cpu")
-    assert [type(optimiser) for optimiser in optimisers] == [torch.optim.AdamW]
+    (optimiser,) = make_optimisers(nn.Linear(3, 2), "muon", 0.2, 0.0, "cpu")
+    assert isinstance(optimiser, torch.optim.AdamW)
 
 
 @pytest.mark.parametrize("name", ["adamw", "sgd"])
@@ -295,3 +298,38 @@ def test_the_same_seed_gives_the_same_bytes(name):
 
     assert trained(0) == trained(0)
     assert trained(0) != trained(1)
+
+
+@pytest.mark.parametrize("name", ["adamw", "sgd"])
+def test_steps_are_those_of_torch_s_own_optimiser(name):
+    networks = [nn.Linear(4, 3) for _ in range(2)]
+    networks[1].load_state_dict(networks[0].state_dict())
+    (ours,) = make_optimisers(networks[0], name, 0.1, 0.2, "cpu")
+    settings = {"lr": 0.1, "weight_decay": 0.2}
+    if name == "adamw":
+        theirs = torch.optim.AdamW(networks[1].parameters(), **settings)
+    else:
+        theirs = torch.optim.SGD(
+            networks[1].parameters(), **settings, momentum=SGD_MOMENTUM, nesterov=True
+        )
+    for seed in range(3):
+        inputs = torch.randn(8, 4, generator=torch.Generator().manual_seed(seed))
+        for network, optimiser in zip(networks, (ours, theirs), strict=True):
+            optimiser.zero_grad()
+            network(inputs).square().mean().backward()
+            optimiser.step()
+    for one, other in zip(*(network.parameters() for network in networks), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_a_fit_does_without_torch_s_compiler():
+    # Its import takes seconds; in this process others may have asked for it.
+    code = (
+        "import sys, numpy as np\n"
+        "from twofold import MetricLearner, Network\n"
+        "X = np.random.default_rng(0).normal(size=(24, 4))\n"
+        "network = Network(max_epochs=1)\n"
+        "MetricLearner(embedder=network, device='cpu').fit(X, np.arange(24) % 2)\n"
+        "assert 'torch._dynamo' not in sys.modules, 'the compiler was imported'\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

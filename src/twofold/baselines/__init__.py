@@ -1,7 +1,6 @@
 """The methods that Twofold is compared with, behind the same interface."""
 
 from twofold.baselines._batch_loss_learner import BatchLossLearner
-from twofold.baselines._batch_losses import pytorch_metric_learning
 from twofold.baselines._classifier import ClassifierLearner
 from twofold.baselines._fixed_targets import FixedTargetLearner
 from twofold.baselines._itml import ITMLLearner
@@ -31,5 +30,4 @@ __all__ = [
     "SiameseLearner",
     "TripletLearner",
     "TwoStepCodeLearner",
-    "pytorch_metric_learning",
 ]

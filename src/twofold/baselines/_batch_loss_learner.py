@@ -9,23 +9,22 @@ import numpy as np
 from torch import nn
 
 from twofold._core.checks import check_choice, check_count
-from twofold.baselines._batch_losses import Loss, MinedLoss, batch_losses, pytorch_metric_learning
-from twofold.baselines._batch_task import BatchTask
+from twofold.baselines._batch_losses import Loss, batch_losses
+from twofold.baselines._batch_task import BatchLoss, BatchTask
 from twofold.baselines._label_trained import BatchTrainedLearner
-from twofold.baselines._proxies import NetworkWithProxies
+from twofold.baselines._proxies import NetworkWithProxies, ProxyAnchorLoss
 from twofold.regression import Task, TrainingConfig
 from twofold.relations import LabelRelation
 
 
 @dataclass(eq=False, repr=False)
 class BatchLossLearner(BatchTrainedLearner):
-    """A network trained with a loss over all pairs of a batch, from pytorch-metric-learning.
+    """A network trained with a loss over all pairs of a batch, as in pytorch-metric-learning.
 
-    The losses have that package's own settings (``pip install 'twofold[rivals]'``) and compare by
-    cosine: the embedding has unit length and is compared by inner product. Batches are drawn at
-    random, so where classes are many a small one holds few alike pairs: of 83 classes, half of the
-    items in a batch of 64 have no alike one, a twentieth in a batch of 256. A batch without any
-    alike pair teaches nothing.
+    The losses have that package's own settings and compare by cosine: the embedding has unit length
+    and is compared by inner product. Batches are drawn at random, so where classes are many a small
+    one holds few alike pairs: of 83 classes, half of the items in a batch of 64 have no alike one,
+    a twentieth in a batch of 256. A batch without any alike pair teaches nothing.
 
     Parameters
     ----------
@@ -46,7 +45,6 @@ class BatchLossLearner(BatchTrainedLearner):
 
     def _prepare_labels(self, relation: LabelRelation) -> int:
         check_choice("loss", self.loss, get_args(Loss))
-        pytorch_metric_learning()
         if not relation.is_partition:
             raise ValueError(
                 "BatchLossLearner learns from classes, but some items have several labels, or "
@@ -57,7 +55,7 @@ class BatchLossLearner(BatchTrainedLearner):
 
     def _losses(
         self, relation: LabelRelation, config: TrainingConfig, rng: np.random.Generator
-    ) -> tuple[MinedLoss, MinedLoss]:
+    ) -> tuple[BatchLoss, BatchLoss]:
         return batch_losses(self.loss, relation.n_labels, self.n_components_, rng)
 
     @property
@@ -65,8 +63,6 @@ class BatchLossLearner(BatchTrainedLearner):
         return True
 
     def _trained(self, network: nn.Module, task: Task) -> nn.Module:
-        if self.loss != "proxy-anchor":
+        if not (isinstance(task, BatchTask) and isinstance(task.batch_loss, ProxyAnchorLoss)):
             return network
-        assert isinstance(task, BatchTask)
-        assert isinstance(task.batch_loss, MinedLoss)
-        return NetworkWithProxies(network, task.batch_loss.loss)
+        return NetworkWithProxies(network, task.batch_loss)

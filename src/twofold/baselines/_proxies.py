@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.utils import parametrize
+from torch.nn import functional
+
+from twofold.baselines._exponents import log_one_more
 
 PROXY_RATE = 100.0
 """How many times as fast as the network the proxies learn; 100 in their authors' own code."""
+MARGIN, ALPHA = 0.1, 32.0
 
 
 class NetworkWithProxies(nn.Module):
@@ -26,43 +29,41 @@ class NetworkWithProxies(nn.Module):
         return cast(Tensor, self.network(items))
 
 
-def proxy_anchor_loss(
-    pml: Any, n_classes: int, n_components: int, rng: np.random.Generator
-) -> nn.Module:
-    """Return the proxy-anchor loss, its proxies `PROXY_RATE` times a parameter.
+class ProxyAnchorLoss(nn.Module):
+    """Each class's proxy draws the items of its class, and pushes all others.
 
-    A step of Adam is as long as its learning rate, however large the gradient. So the proxies move
-    `PROXY_RATE` times as fast as all else, though the optimiser has one learning rate.
+    log(1 + Σ exp(−α (cosine − margin))) over the items of a class, averaged over the classes that
+    are in the batch; and log(1 + Σ exp(α (cosine + margin))) over the others, averaged over all.
+
+    The parameter is the proxies divided by `PROXY_RATE`: a step of Adam is as long as its learning
+    rate, however large the gradient, so the proxies move `PROXY_RATE` times as fast as all else,
+    though the optimiser has one learning rate.
 
     Parameters
     ----------
-    pml : module
-        pytorch_metric_learning.
     n_classes, n_components : int
         Number of proxies, and their components.
     rng : Generator
-        Of the proxies to begin with; their deviation √(2 / n_classes) is the package's own.
+        Of the proxies to begin with; their deviation is √(2 / n_classes).
     """
 
-    def draw(proxies: Tensor) -> None:
-        drawn = rng.normal(scale=np.sqrt(2 / n_classes), size=tuple(proxies.shape))
-        with torch.no_grad():
-            proxies.copy_(torch.from_numpy(drawn))
+    is_recordable = True
 
-    loss = pml.losses.ProxyAnchorLoss(n_classes, n_components, weight_init_func=draw)
-    parametrize.register_parametrization(loss, "proxies", _Multiple(PROXY_RATE))
-    return cast(nn.Module, loss)
-
-
-class _Multiple(nn.Module):
-    """A tensor as a multiple of the parameter that is trained."""
-
-    def __init__(self, factor: float) -> None:
+    def __init__(self, n_classes: int, n_components: int, rng: np.random.Generator) -> None:
         super().__init__()
-        self.factor = factor
+        drawn = rng.normal(scale=np.sqrt(2 / n_classes), size=(n_classes, n_components))
+        self.scaled = nn.Parameter(torch.from_numpy(drawn).float() / PROXY_RATE)
 
-    def forward(self, parameter: Tensor) -> Tensor:
-        return self.factor * parameter
+    @property
+    def proxies(self) -> Tensor:
+        """The proxies, shape (n_classes, n_components)."""
+        return PROXY_RATE * self.scaled
 
-    def right_inverse(self, tensor: Tensor) -> Tensor:
-        return tensor / self.factor
+    def forward(self, points: Tensor, labels: Tensor) -> Tensor:
+        """Return the mean loss of a batch."""
+        cosine = functional.normalize(points) @ functional.normalize(self.proxies).T
+        is_own = labels[:, None] == torch.arange(cosine.shape[1], device=labels.device)
+        drawn = log_one_more(-ALPHA * (cosine.T - MARGIN), is_own.T)
+        pushed = log_one_more(ALPHA * (cosine.T + MARGIN), ~is_own.T)
+        is_there = is_own.any(dim=0)
+        return drawn.sum() / is_there.sum() + pushed.mean()

@@ -18,7 +18,6 @@ from twofold.baselines import (
     RawFeatures,
     SiameseLearner,
     TripletLearner,
-    pytorch_metric_learning,
 )
 from twofold.estimators import EmbeddingLearner, MetricLearner
 from twofold.experiments._own_learner import OwnLearner
@@ -47,8 +46,6 @@ class Method:
         Whether it needs exactly one class an item.
     vectors_only : bool
         Whether it is of no use on images: a linear map of thousands of pixels.
-    needs_extra : bool
-        Whether it needs the extra "rivals".
     """
 
     name: str
@@ -59,7 +56,6 @@ class Method:
     make: Callable[[RunConfig], EmbeddingLearner | OwnLearner]
     classes_only: bool = False
     vectors_only: bool = False
-    needs_extra: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +285,6 @@ METHODS: dict[str, Method] = {
             "labels",
             _batch_loss("supcon"),
             classes_only=True,
-            needs_extra=True,
         ),
         Method(
             "proxy-anchor",
@@ -299,7 +294,6 @@ METHODS: dict[str, Method] = {
             "labels",
             _batch_loss("proxy-anchor"),
             classes_only=True,
-            needs_extra=True,
         ),
         Method(
             "multi-similarity",
@@ -309,7 +303,6 @@ METHODS: dict[str, Method] = {
             "labels",
             _batch_loss("multi-similarity"),
             classes_only=True,
-            needs_extra=True,
         ),
         Method(
             "triplet-miner",
@@ -319,7 +312,6 @@ METHODS: dict[str, Method] = {
             "labels",
             _batch_loss("triplet"),
             classes_only=True,
-            needs_extra=True,
         ),
     )
 }
@@ -332,8 +324,6 @@ def choose_methods(names: Sequence[str], protocol: Protocol) -> tuple[Method, ..
     if unknown:
         raise ValueError(f"There is no method {unknown[0]!r}; there are {', '.join(METHODS)}.")
     selected = tuple(METHODS[name] for name in dict.fromkeys(names))
-    if any(method.needs_extra for method in selected):
-        pytorch_metric_learning()
     for method in selected:
         if method.classes_only and protocol.score == "jaccard":
             raise ValueError(

@@ -15,7 +15,6 @@ from twofold.baselines import (
     ClassifierLearner,
     RawFeatures,
     SiameseLearner,
-    pytorch_metric_learning,
 )
 from twofold.estimators import EmbeddingLearner, MetricLearner
 from twofold.evaluation import Metric
@@ -83,7 +82,7 @@ class UnseenMethod:
 
     Attributes
     ----------
-    name, title, explanation, origin, needs_extra
+    name, title, explanation, origin
         As of `Method`.
     make : callable (UnseenConfig) -> learner
         Makes it, not yet fitted.
@@ -98,7 +97,6 @@ class UnseenMethod:
     origin: Origin
     make: Callable[[UnseenConfig], EmbeddingLearner]
     comparison: Comparison = "best"
-    needs_extra: bool = False
 
     def metrics(self, learner: EmbeddingLearner) -> tuple[Metric, ...]:
         """Return how the points of a fitted learner are compared."""
@@ -159,7 +157,6 @@ def _rival(name: str, make: Callable[[UnseenConfig], EmbeddingLearner]) -> Unsee
         known.explanation,
         known.origin,
         make,
-        needs_extra=known.needs_extra,
     )
 
 
@@ -213,7 +210,4 @@ def choose_unseen_methods(names: Sequence[str]) -> tuple[UnseenMethod, ...]:
             f"There is no method {unknown[0]!r} for kinds never seen; there are "
             f"{', '.join(UNSEEN_METHODS)}."
         )
-    selected = tuple(UNSEEN_METHODS[name] for name in dict.fromkeys(names))
-    if any(method.needs_extra for method in selected):
-        pytorch_metric_learning()
-    return selected
+    return tuple(UNSEEN_METHODS[name] for name in dict.fromkeys(names))

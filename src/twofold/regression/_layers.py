@@ -1,13 +1,14 @@
 """The layers of a trained embedder that give a vector for each item.
 
-For a network: the features, every inner layer whose output is a vector, and the output. For any
-other regressor, whose inside nobody knows: the features and the output.
+For a network: the features, every inner layer whose output is a vector, means of the maps that
+convolutions give, of each shape the last, and the output. For any other regressor, whose inside
+nobody knows: the features and the output.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ from twofold.regression._features import (
     open_features,
     spread_evenly,
 )
+from twofold.regression._maps import as_vectors, map_vector_names, module_of
 from twofold.regression._network_embedder import NetworkEmbedder, bounded_batch
 from twofold.regression._regressor import RegressorEmbedder
 from twofold.regression._views import averaged_views
@@ -39,7 +41,8 @@ class LayerNames:
     Attributes
     ----------
     hidden : tuple of str
-        "features", unless they are too wide, and inner layers by their module's name.
+        "features", unless they are too wide, and inner layers by their module's name; those of
+        maps say which means they are, too.
     outputs : tuple of str
         What comes after the last hidden layer: the log-odds of targets, if it has them, and
         "output".
@@ -73,19 +76,22 @@ def layer_names(
     X : n_items rows
         Features; a few are tried.
     layers : sequence of str, optional
-        The inner layers that are wanted; all that give a vector by default.
+        The inner layers that are wanted, by their module's name; all that give a vector by
+        default.
     """
     inner, log_odds = _vector_layers(embedder, X)
     if layers is not None:
-        known = [*inner, *log_odds]
+        known = list(dict.fromkeys(map(module_of, [*inner, *log_odds])))
         missing = [name for name in layers if name not in known]
         if missing:
             raise ValueError(
                 f"layers names {missing[0]!r}, which is no inner layer of the network that gives a "
                 f"vector for each item. Those that do: {', '.join(map(repr, known)) or 'none'}."
             )
-        inner = [name for name in layers if name in inner]
-        log_odds = [name for name in layers if name in log_odds]
+        inner, log_odds = (
+            [one for name in layers for one in some if module_of(one) == name]
+            for some in (inner, log_odds)
+        )
     narrow = [FEATURES] if int(np.prod(item_shape(as_numbers(X)))) <= WIDEST else []
     return LayerNames((*narrow, *inner), (*log_odds, OUTPUT))
 
@@ -133,25 +139,28 @@ def _regressor_batches(
 def _read_network(
     embedder: NetworkEmbedder, items: Tensor, names: Sequence[str]
 ) -> dict[str, Tensor]:
-    with _watched(embedder.network, names) as seen:
+    modules = {module_of(name) for name in names}
+    with _watched(embedder.network, modules, as_vectors) as seen:
         output = embedder.network(items).float()
     if embedder.output_scale is not None:
         mean = torch.from_numpy(embedder.output_scale.mean).to(output.device)
         output = output * embedder.output_scale.scale + mean
-    read = {name: value.float() for name, _, value in seen} | {OUTPUT: output}
+    last_calls = {name: vectors for name, _, vectors in seen}
+    read = {name: value.float() for some in last_calls.values() for name, value in some.items()}
+    read[OUTPUT] = output
     if FEATURES in names:
         read[FEATURES] = items.float().flatten(1)
     return {name: read[name] for name in names}
 
 
-Seen = list[tuple[str, nn.Module, Tensor]]
-"""Name, module and output, in the order of the network's work."""
+Seen = list[tuple[str, nn.Module, Any]]
+"""Name, module and what is kept of its output, in the order of the network's work."""
 
 
 def _vector_layers(embedder: Any, X: Any) -> tuple[list[str], list[str]]:
     """Return the hidden layers that give a vector, each once, and the log-odds if there are any.
 
-    What only reshapes the input is none of them.
+    What only reshapes the input is none of them. Of maps of one shape the last counts.
     """
     if not isinstance(embedder, NetworkEmbedder) or not isinstance(embedder.network, nn.Sequential):
         return [], []
@@ -161,32 +170,60 @@ def _vector_layers(embedder: Any, X: Any) -> tuple[list[str], list[str]]:
         output = embedder.network(items)
         names: list[str] = []
         places = {output.data_ptr()}
+        maps = _last_maps(seen)
         has_learnt = False
         for name, module, value in seen:
             has_learnt |= any(True for _ in module.parameters(recurse=False))
-            is_vector = value.ndim == 2 and len(value) == len(items)
-            if has_learnt and is_vector and value.shape[1] <= WIDEST:
+            if not has_learnt or len(value) != len(items):
+                continue
+            if value.ndim == 2 and value.shape[1] <= WIDEST:
                 if value.data_ptr() not in places and name not in names:  # dropout adds nothing
                     names.append(name)
                 places.add(value.data_ptr())
+            elif name in maps and value is maps[name]:
+                names += map_vector_names(name, value.shape[1:])
     has_head = len(embedder.network) > 2
     return (names[:-1], names[-1:]) if has_head else (names, [])
 
 
+def _last_maps(seen: Seen) -> dict[str, Tensor]:
+    """Return the last map of each shape, by its module; a single place is no map.
+
+    Of a module that is called more than once, what it gives last counts.
+    """
+    last_calls = {name: value for name, _, value in seen}
+    by_shape: dict[tuple[int, ...], tuple[str, Tensor]] = {}
+    for name, _, value in seen:
+        if value is last_calls[name] and value.ndim == 4 and max(value.shape[2:]) > 1:
+            by_shape[tuple(value.shape)] = name, value
+    return dict(by_shape.values())
+
+
 @contextmanager
-def _watched(network: nn.Module, names: Sequence[str] | None = None) -> Iterator[Seen]:
+def _watched(
+    network: nn.Module,
+    names: Collection[str] | None = None,
+    keep: Callable[[str, Tensor], Any] | None = None,
+) -> Iterator[Seen]:
     """Note the outputs inside the user's part of a prepared network; see `watch_layers`."""
     network.eval()
     if not isinstance(network, nn.Sequential):
         yield []
         return
-    with watch_layers(network[1], names) as seen:
+    with watch_layers(network[1], names, keep) as seen:
         yield seen
 
 
 @contextmanager
-def watch_layers(module: nn.Module, names: Sequence[str] | None = None) -> Iterator[Seen]:
-    """Note the output of modules without children, all or some, by their name in `module`."""
+def watch_layers(
+    module: nn.Module,
+    names: Collection[str] | None = None,
+    keep: Callable[[str, Tensor], Any] | None = None,
+) -> Iterator[Seen]:
+    """Note the output of modules without children, all or some, by their name in `module`.
+
+    `keep` is given a name and an output, and returns what is noted; the output by default.
+    """
     seen: Seen = []
     handles, here = [], threading.get_ident()
 
@@ -194,7 +231,7 @@ def watch_layers(module: nn.Module, names: Sequence[str] | None = None) -> Itera
         def note(module: nn.Module, _: Any, value: Any) -> None:
             # The network may be at work in other threads, too.
             if isinstance(value, Tensor) and threading.get_ident() == here:
-                seen.append((name, module, value))
+                seen.append((name, module, value if keep is None else keep(name, value)))
 
         return note
 

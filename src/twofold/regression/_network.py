@@ -94,7 +94,9 @@ class Network(BaseEstimator):  # type: ignore[misc]
         classes, unless their pairs are sampled.
     layers : "auto" or sequence of str
         The inner layers that may be compared, by their names in the network (see
-        `torch.nn.Module.named_modules`): any that give a vector for each item, by default.
+        `torch.nn.Module.named_modules`): by default any that give a vector for each item, and of
+        the maps that convolutions give the last of each shape, by its means over the image and
+        over its quarters.
     callback : callable (Epoch), optional
         Called after every epoch; returning True stops the training.
     checkpoint : path, optional

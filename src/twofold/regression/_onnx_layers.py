@@ -15,6 +15,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -23,6 +24,7 @@ from twofold._core.onnx_graph import OPSET, Attribute, CannotExportError, OnnxGr
 from twofold.regression._draws import Dropout
 from twofold.regression._fast_networks import Residual
 from twofold.regression._layers import watch_layers
+from twofold.regression._maps import averaging_matrix, module_of
 from twofold.regression._pooling import MaxPool
 
 Writer = Callable[[OnnxGraph, Any, Value], Value]
@@ -37,12 +39,34 @@ def write_module(
     graph: OnnxGraph, module: nn.Module, items: Value, names: Sequence[str]
 ) -> tuple[Value, dict[str, Value]]:
     """Add a network, its input scaled already; return its output, and inner layers by name."""
-    if not _is_plain(module):
-        return _write_traced(graph, module, items, names)
-    seen: dict[str, Value] = {}
-    name_of = {id(inner): name for name, inner in module.named_modules()}
-    output = _write_plain(graph, module, items, name_of, seen)
-    return output, {name: seen[name] for name in names}
+    modules = list(dict.fromkeys(map(module_of, names)))
+    if _is_plain(module):
+        seen: dict[str, Value] = {}
+        name_of = {id(inner): name for name, inner in module.named_modules()}
+        output = _write_plain(graph, module, items, name_of, seen)
+    else:
+        output, seen = _write_traced(graph, module, items, modules)
+    if not modules:
+        return output, {}
+    with watch_layers(module, modules) as watched, torch.no_grad():
+        device = next(module.parameters()).device
+        module.eval()(torch.zeros(2, *graph.input_shape, device=device))
+    shapes = {name: tuple(value.shape[1:]) for name, _, value in watched}
+    return output, {name: _write_vector(graph, name, seen, shapes) for name in names}
+
+
+def _write_vector(
+    graph: OnnxGraph, layer: str, seen: dict[str, Value], shapes: dict[str, tuple[int, ...]]
+) -> Value:
+    """Return a layer's vectors; those of a map are means over its places."""
+    module = module_of(layer)
+    value, shape = seen[module], shapes[module]
+    if len(shape) != 3:
+        return value
+    n_channels, height, width = shape
+    places = graph.constant(np.array([-1, n_channels, height * width]))
+    means = graph.constant(array_of(averaging_matrix(layer, height, width)))
+    return graph.flat(graph.add("MatMul", graph.add("Reshape", value, places), means))
 
 
 def _write_plain(

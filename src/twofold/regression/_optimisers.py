@@ -14,6 +14,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from twofold._core.uncompiled import uncompiled
+
 OptimiserName = Literal["adamw", "sgd", "muon"]
 SGD_MOMENTUM, MUON_MOMENTUM = 0.9, 0.6
 BESIDE_MUON = 0.02
@@ -26,7 +28,28 @@ and 1.21, those from .02 on in three rounds and those from .004 on in five. Thre
 CIFAR-10 rounds of trials with three were as good as those with five (results/gpu/recipes.json)."""
 
 
-class Muon(torch.optim.Optimizer):
+class Uncompiled(torch.optim.Optimizer):
+    """An optimiser that does not import torch's compiler."""
+
+    add_param_group = uncompiled(torch.optim.Optimizer.add_param_group)
+    zero_grad = uncompiled(torch.optim.Optimizer.zero_grad)
+    state_dict = uncompiled(torch.optim.Optimizer.state_dict)
+    load_state_dict = uncompiled(torch.optim.Optimizer.load_state_dict)
+
+
+class AdamW(Uncompiled, torch.optim.AdamW):
+    """Torch's own, without its compiler."""
+
+    step = torch.no_grad()(uncompiled(torch.optim.AdamW.step))
+
+
+class SGD(Uncompiled, torch.optim.SGD):
+    """Torch's own, without its compiler."""
+
+    step = torch.no_grad()(uncompiled(torch.optim.SGD.step))
+
+
+class Muon(Uncompiled):
     """Momentum, made orthogonal, with weights that keep their length.
 
     For a weight W with as many rows as outputs, its gradient G and rate η:
@@ -117,15 +140,13 @@ def make_optimisers(
 
     def adam(some: list[nn.Parameter], rate: Tensor) -> torch.optim.Optimizer:
         capturable = torch.device(device).type == "cuda"
-        return torch.optim.AdamW(
-            some, lr=rate, weight_decay=weight_decay, fused=True, capturable=capturable
-        )
+        return AdamW(some, lr=rate, weight_decay=weight_decay, fused=True, capturable=capturable)
 
     if name == "adamw":
         return (adam(weights, rate_of()),)
     if name == "sgd":
         settings: dict[str, Any] = {"momentum": SGD_MOMENTUM, "nesterov": True, "fused": True}
-        return (torch.optim.SGD(weights, lr=rate_of(), weight_decay=weight_decay, **settings),)
+        return (SGD(weights, lr=rate_of(), weight_decay=weight_decay, **settings),)
     matrices = [weight for weight in weights if weight.ndim >= 2][:-1]  # the last gives the output
     chosen = set(map(id, matrices))
     others = [weight for weight in weights if id(weight) not in chosen]

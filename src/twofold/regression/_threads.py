@@ -20,6 +20,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
+from twofold._core.uncompiled import uncompiled
 from twofold.regression._task import Task
 
 FLOPS_A_THREAD = 1e9
@@ -107,3 +108,6 @@ class _FlopCount(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if count is not None:
             self.total += count(*args, **(kwargs or {}), out_val=result)
         return result
+
+
+_FlopCount.__torch_dispatch__ = uncompiled(_FlopCount.__torch_dispatch__)  # type: ignore[method-assign]
