@@ -147,7 +147,7 @@ class BitFitting:
             return with_rotation(embedder, turn)
         which, table = solution.which, None
         if solution.method == "rotated":
-            factors = solve_targets(relation, solution.n_bits, random_state=self.rng)
+            factors = solve_targets(relation, solution.n_bits, loss="dot", random_state=self.rng)
             which, table = factors.which, factors.table
         wanted = items if which is None else which[items]
         refined = refine_bits(outputs @ turn, wanted, table, embedder.device)
