@@ -1,7 +1,8 @@
 """Codes beside the real-valued points that they stand in for, and beside other codes.
 
-Sets and seeds can be named, as in ``TWOFOLD_CODE_SETS=cifar10 python -m benchmarks code_learning``.
-Methods that need LightGBM are left out where it is not installed.
+Sets, methods, bits and seeds can be named, as in ``TWOFOLD_CODE_SETS=cifar10 python -m benchmarks
+code_learning``, and runs can be kept: see `benchmarks.kept_jobs`. Methods that need LightGBM are
+left out where it is not installed.
 """
 
 from __future__ import annotations
@@ -14,14 +15,25 @@ from importlib.util import find_spec
 import numpy as np
 
 from benchmarks.figures import Figure
+from benchmarks.kept_jobs import Job, Row, kept_rows
 from benchmarks.relations import why_no_data
 from twofold.experiments import CODE_METHODS, RunRecord, reproduce_codes
 
+
+def _named(variable: str, default: str) -> tuple[str, ...]:
+    return tuple(os.environ.get(variable, default).split(","))
+
+
 TITLE = "Codes of 16, 32 and 64 bits, the same network for all"
-SETS = tuple(os.environ.get("TWOFOLD_CODE_SETS", "digits,scene,delicious,mnist").split(","))
-SEEDS = tuple(map(int, os.environ.get("TWOFOLD_CODE_SEEDS", "0,1,2").split(",")))
-BITS = (16, 32, 64)
-EPOCHS = {"mnist": 8, "cifar10": None}
+SETS = _named("TWOFOLD_CODE_SETS", "digits,scene,delicious,mnist")
+SEEDS = tuple(map(int, _named("TWOFOLD_CODE_SEEDS", "0,1,2")))
+BITS = tuple(map(int, _named("TWOFOLD_CODE_BITS", "16,32,64")))
+METHODS = _named("TWOFOLD_CODE_METHODS", ",".join(CODE_METHODS))
+EPOCHS = {"mnist": 8, "cifar10": 20}
+SMALL = ("digits", "scene")
+"""Sets that a GPU is not worth starting for."""
+LATER = {"itq": 2, "lsh": 2, "siamese-codes": 2, "two-step": 2, "fixed-codes": 4}
+"""The turn of methods, those that no bar asks for last; codes and points come first."""
 OURS = ("codes", "codes-trees")
 RIVALS = ("itq", "lsh", "two-step", "siamese-codes")
 OF_TREES = ("codes-trees", "two-step")
@@ -30,7 +42,7 @@ SETTING = {
     "sets": SETS,
     "seeds": SEEDS,
     "statistic": "mean over seeds; mAP of the whole ranking of the training items",
-    "epochs": "the protocol's; MNIST 8",
+    "epochs": "the protocol's; MNIST 8, CIFAR-10 20, and pairs in proportion",
     "bars": "64 bits beside 64 numbers at most .01 below, .02 for several labels; mAP of the "
     "better of our two beside the best of LSH, ITQ, two-step hashing and Siamese signs",
 }
@@ -41,38 +53,71 @@ def why_not() -> str | None:
 
 
 def measure() -> list[Figure]:
-    methods = [name for name in CODE_METHODS if find_spec("lightgbm") or name not in OF_TREES]
+    kept = kept_rows("code_learning")
+    if kept is None:
+        kept = [(list(job.args), row) for job in jobs() for row in work(np.inf, *job.args)]
     figures = []
     for name in SETS:
         by_run: dict[tuple[int, str], list[RunRecord]] = defaultdict(list)
-        with tempfile.TemporaryDirectory() as folder:
-            for record in reproduce_codes(
-                name, folder, bits=BITS, methods=methods, seeds=SEEDS, epochs=EPOCHS.get(name)
-            ):
-                assert record.codes is not None
-                print(name, record.method, record.seed, record.codes, flush=True)
-                by_run[record.codes.n_bits, record.method].append(record)
+        for (of, n_bits, method, _), row in kept:
+            if of == name:
+                by_run[n_bits, method].append(RunRecord.from_json(row))
         figures += _figures(name, by_run)
     return figures
+
+
+def jobs() -> list[Job]:
+    """Return a job a set, length, method and seed; the longest codes first."""
+    methods = [name for name in METHODS if find_spec("lightgbm") or name not in OF_TREES]
+    return [
+        Job(
+            "code_learning",
+            (name, n_bits, method, seed),
+            2 * seed + LATER.get(method, 0) + (n_bits != max(BITS)),
+            name not in SMALL,
+        )
+        for name in SETS
+        for n_bits in sorted(BITS, reverse=True)
+        for method in methods
+        for seed in SEEDS
+    ]
+
+
+def work(deadline: float, name: str, n_bits: int, method: str, seed: int) -> list[Row]:
+    """Return the record of one run."""
+    device = "cpu" if name in SMALL else "auto"
+    with tempfile.TemporaryDirectory() as folder:
+        (record,) = reproduce_codes(
+            name,
+            folder,
+            bits=[n_bits],
+            methods=[method],
+            seeds=[seed],
+            epochs=EPOCHS.get(name),
+            device=device,
+        )
+    return [record.to_json()]
 
 
 def _figures(name: str, by_run: dict[tuple[int, str], list[RunRecord]]) -> list[Figure]:
     figures = []
     for n_bits in BITS:
         found = {method: runs for (bits, method), runs in by_run.items() if bits == n_bits}
+        if not found:
+            continue
         means = {method: _mean(runs, "mean_average_precision") for method, runs in found.items()}
-        best_rival = max(means[rival] for rival in RIVALS if rival in means)
-        ours = max((method for method in OURS if method in means), key=means.__getitem__)
+        best_rival = max((means[rival] for rival in RIVALS if rival in means), default=None)
+        best = max((means[method] for method in OURS if method in means), default=None)
         for method, runs in found.items():
             figures.append(
                 Figure(
                     f"{name}, {n_bits} bits, mAP: {CODE_METHODS[method].title}",
                     means[method],
-                    best_rival if method == ours else None,
+                    best_rival if method in OURS and means[method] == best else None,
                     note=_note(runs),
                 )
             )
-        if n_bits == max(BITS):
+        if n_bits == max(BITS) and {"codes", "real-valued"} <= set(found):
             figures += _gaps(name, found)
     return figures
 

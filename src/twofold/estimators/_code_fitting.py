@@ -9,7 +9,7 @@ expected code, .964 by the embedding of 16 numbers.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,26 @@ from twofold.regression import (
     take_rows,
     with_rotation,
 )
-from twofold.targets import CodeSolution, rotate_to_binary, standardise_targets
+from twofold.relations import LabelRelation, Relation
+from twofold.targets import (
+    CodeSolution,
+    refine_bits,
+    rotate_to_binary,
+    solve_targets,
+    standardise_targets,
+)
 
 N_TURNS = 20
-"""Of alternating least squares on outputs, which begin where the targets' rotation ended."""
+"""Of alternating least squares on outputs, which begin where the targets' rotation ended. What a
+network gives is drawn to the mean where it is not sure, so that another rotation suits it."""
+MOST_REFINED = 10_000
+"""Items that this is worked out on, drawn of more: four seconds of one core for 64 bits."""
+FEWEST_REFINED = 5000
+"""Items from which on bits are refitted to the relation (`refine_bits`). Held-out training items,
+64 bits, mAP before and after: delicious .813 and .829, 10,000 of MNIST .952 and .967, of CIFAR-10
+by a dense network .469 and .494. A network fits fewer items so closely that its outputs on them say
+nothing of new ones: 3,400 of corel5k .446 and .442, 1,000 digits .9919 and .9908, 900 of scene .85
+and .847, with 16 bits .81 and .80."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,8 +71,10 @@ class BitFitting:
     callback: Callback | None = None
     checkpoint: Path | None = None
 
-    def fit(self, X: Any, solution: CodeSolution, items: NDArray[np.int64]) -> BitFit:
-        """Learn the bits of some items, rows of `X`, that phase 1 has solved."""
+    def fit(
+        self, X: Any, solution: CodeSolution, relation: Relation, items: NDArray[np.int64]
+    ) -> BitFit:
+        """Learn the bits of some items, rows of `X`, that phase 1 has solved for a relation."""
         which = None if solution.which is None else solution.which[items]
         points = solution.points if which is not None else solution.points[items]
         if is_bit_classifier(self.embedder):
@@ -66,7 +84,12 @@ class BitFitting:
             return BitFit(fitted, None, time.perf_counter() - began)
         if solution.method in ("two-step", "whole"):
             points = np.where(points >= 0, np.float32(1), np.float32(-1))
-        return self._regressed(X, solution.method, points, which, items)
+        fit, regression = self._regressed(X, solution.method, points, which, items)
+        if not isinstance(fit.embedder, NetworkEmbedder) or regression == "direction":
+            return fit
+        began = time.perf_counter()
+        embedder = self._fitted_to_signs(fit.embedder, X, solution, relation, items)
+        return replace(fit, embedder=embedder, seconds=fit.seconds + time.perf_counter() - began)
 
     def _regressed(
         self,
@@ -75,7 +98,7 @@ class BitFitting:
         points: NDArray[np.float32],
         which: NDArray[np.int64] | None,
         items: NDArray[np.int64],
-    ) -> BitFit:
+    ) -> tuple[BitFit, str]:
         counts = None if which is None else np.bincount(which, minlength=len(points))
         targets, mean, scale = standardise_targets(points, counts)
         is_network = isinstance(self.embedder, TrainingConfig)
@@ -100,20 +123,32 @@ class BitFitting:
             callback=self.callback,
             checkpoint=self.checkpoint,
         )
-        embedder: Embedder = fitted.embedder
-        began = time.perf_counter()
-        if method == "rotated" and isinstance(embedder, NetworkEmbedder):
-            embedder = rotated_further(embedder, take_rows(X, items))
-        seconds = fitted.seconds + time.perf_counter() - began
-        return BitFit(embedder, fitted.history, seconds)
+        return BitFit(fitted.embedder, fitted.history, fitted.seconds), regression
 
-
-def rotated_further(embedder: NetworkEmbedder, X: Any) -> NetworkEmbedder:
-    """Return a network whose outputs on what it learnt from lie nearer to their signs.
-
-    What a network gives is drawn to the mean where it is not sure, so that another rotation suits
-    it than its targets.
-    """
-    outputs = embedder.predict(X)
-    rotation, _ = rotate_to_binary(outputs, outputs.shape[1], None, n_turns=N_TURNS)
-    return with_rotation(embedder, rotation)
+    def _fitted_to_signs(
+        self,
+        embedder: NetworkEmbedder,
+        X: Any,
+        solution: CodeSolution,
+        relation: Relation,
+        items: NDArray[np.int64],
+    ) -> NetworkEmbedder:
+        """Return a network with a map after it that suits what it gives, not what it should."""
+        is_refined = isinstance(relation, LabelRelation) and len(items) >= FEWEST_REFINED
+        if solution.method not in (("rotated", "codewords") if is_refined else ("rotated",)):
+            return embedder
+        if len(items) > MOST_REFINED:
+            items = np.sort(self.rng.choice(items, MOST_REFINED, replace=False))
+        outputs = embedder.predict(take_rows(X, items))
+        turn = np.eye(solution.n_bits)
+        if solution.method == "rotated":
+            turn, _ = rotate_to_binary(outputs, solution.n_bits, None, n_turns=N_TURNS)
+        if not is_refined:
+            return with_rotation(embedder, turn)
+        which, table = solution.which, None
+        if solution.method == "rotated":
+            factors = solve_targets(relation, solution.n_bits, loss="dot", random_state=self.rng)
+            which, table = factors.which, factors.table
+        wanted = items if which is None else which[items]
+        refined = refine_bits(outputs @ turn, wanted, table, embedder.device)
+        return with_rotation(embedder, turn @ refined.matrix, refined.offset)

@@ -123,7 +123,7 @@ class HashLearner(CodeLearner):
         fitting = self._fitting(known)
         solution = solve_codes(known, n_bits, random_state=fitting.rng)
         linked = known.known if isinstance(known, LabelRelation) else known.linked
-        fit = fitting.fit(X, solution, np.flatnonzero(linked))
+        fit = fitting.fit(X, solution, known, np.flatnonzero(linked))
         codes = pack_signs(solution.codes)
         codes[~linked] = 0
         self.codes_, self.embedder_ = codes, fit.embedder

@@ -149,8 +149,9 @@ def _build(
         network.append(ExpectedTarget(state["2.targets"]))
     elif "2.length" in state:
         network.append(TargetDirection(state["2.length"]))
-    elif "2.weight" in state:
-        network.append(BitRotation(*state["2.weight"].shape[::-1]))
+    last = f"{len(network)}.weight"
+    if last in state:
+        network.append(BitRotation(*state[last].shape[::-1]))
     return network
 
 

@@ -13,6 +13,7 @@ from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletL
 from twofold.targets._near_points import TargetSolver, target_solver
 from twofold.targets._pair_codes import PairBits, random_signs
 from twofold.targets._parameters import Named, Targets, as_targets, resolve_grade
+from twofold.targets._refined_bits import BitMap, refine_bits
 from twofold.targets._rotation import rotate_to_binary, signs_of
 from twofold.targets._simplex import simplex_vertices
 from twofold.targets._solution import TargetRows, TargetSolution
@@ -22,6 +23,7 @@ from twofold.targets._suspicion import SuspiciousPairs, rank_suspicious, suspici
 
 __all__ = [
     "DECIDING_AUROC",
+    "BitMap",
     "CodeSolution",
     "ContrastiveLoss",
     "DotLoss",
@@ -42,6 +44,7 @@ __all__ = [
     "gauge_targets",
     "random_signs",
     "rank_suspicious",
+    "refine_bits",
     "resolve_grade",
     "rotate_to_binary",
     "signs_of",
