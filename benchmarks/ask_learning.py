@@ -13,7 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from benchmarks.evenings import Person, Subject, digits, mnist, why_not
+from benchmarks.evening_subjects import Subject, digits, mnist
+from benchmarks.evenings import Person, why_not
 from benchmarks.figures import Figure
 from twofold.ask import Engine
 from twofold.ask._worker import one_thread

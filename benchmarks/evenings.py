@@ -2,48 +2,54 @@
 
 from __future__ import annotations
 
-import json
+import os
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 
-from benchmarks.entity_features import text_features
+from benchmarks.evening_subjects import SUBJECTS, Subject
 from benchmarks.figures import Figure
+from benchmarks.kept_jobs import Job, Row, kept_circumstances, kept_rows
 from benchmarks.relations import why_no_data
+from benchmarks.side_by_side import run_side_by_side
 from twofold import RelationWarning
 from twofold.ask import Answer, Engine, Question, Snapshot
 from twofold.asking import Askable, weighted_auroc
-from twofold.datasets import load_entity_pairs, load_mnist, load_omniglot
 from twofold.evaluation import Metric, pair_similarity
 
 TITLE = "Evenings: what a simulated person's answers come to, by looks"
-SEEDS = 5
+FIRST_SEED, SEEDS = int(os.environ.get("EVENING_SEED", "2000")), 5
+"""Seeds from here on were used for nothing that was chosen."""
+COVERAGE_SEEDS = 25
+"""Of evenings with both kinds of question: with four sets a hundred for each person."""
 COUNTS = (50, 100, 200, 250, 500)
+COVERAGE_AT = 200
+"""Looks after which an evening's interval counts: one estimate an evening, as several of one are
+not independent. The evenings that are there for it alone end then."""
 REPEAT_EVERY, REPEAT_AFTER = 25, 20
 """As the page does: looks between questions that were answered before, and since that answer."""
-LEARNT_AT = (*range(10, 51, 10), *range(75, 201, 25), *range(250, 501, 50))
-"""Looks after which the engine learns: less often than the page lets it."""
+LEARNT_AT = (2, 4, 6, 8, *range(10, 51, 5), *range(75, 201, 25), *range(250, 501, 50))
+"""Looks after which the engine learns: less often than the page lets it, which has an answer in the
+model within two seconds, or ten of 60,000 items."""
 MODES = ("pairs", "both", "random")
 PERSONS = (0.0, 0.05)
 """Shares of wrong answers."""
 MOST_PAIRS = 1_000_000
 """That an AUROC is measured on; of fewer all are taken."""
 SETTING = {
-    "seeds": SEEDS,
+    "seeds": f"{SEEDS} from {FIRST_SEED} on; with both kinds to {COVERAGE_AT} looks "
+    f"{COVERAGE_SEEDS}",
     "persons": "always right; 5 % of their answers wrong, at random",
     "modes": "pairs: two by two alone; both: with one against nine; random: any two items, or any "
     "two of both tables, each as likely. One look in five of the first two is a test and is not "
     "learnt from; all random answers are",
-    "learning": "after every 10 looks to 50, every 25 to 200, every 50 to 500",
+    "learning": "after every 2 looks to 10, every 5 to 50, every 25 to 200, every 50 to 500",
     "score": "AUROC over the pairs of items that were never in the project, three tenths of all; "
     "of MNIST 2,000 of the official test part, and a project of 10,000",
     "digits": "scikit-learn's, pixels",
@@ -51,119 +57,10 @@ SETTING = {
     "dblp-acm": "two tables, features as in few_pairs; things are held out with all their records",
     "bar": "the better of random questions at twice the looks (100 and 200, 250 and 500) and the "
     "features as given",
-}
+    "threads": "one",
+} | kept_circumstances()
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Subject:
-    """A project, and items that never were in it.
-
-    `kind` is the same number for items that are the same; `n_left` and `n_left_new` are sizes of
-    the left tables, None for one table.
-    """
-
-    features: Any
-    kind: NDArray[np.int64]
-    new: Any
-    new_kind: NDArray[np.int64]
-    n_left: int | None = None
-    n_left_new: int | None = None
-
-
-def split_items(X: Any, kind: NDArray[np.int64], seed: int) -> Subject:
-    """Return a project of seven tenths of the items."""
-    project, new = train_test_split(
-        np.arange(len(kind)), test_size=0.3, stratify=kind, random_state=seed
-    )
-    return Subject(X[project], kind[project], X[new], kind[new])
-
-
-def digits(seed: int) -> Subject:
-    X, y = load_digits(return_X_y=True)
-    return split_items(X.astype(np.float32), y, seed)
-
-
-@lru_cache(maxsize=1)
-def _mnist() -> tuple[Any, Any, Any, Any]:
-    train, test = load_mnist("train"), load_mnist("test")
-    return tuple(  # type: ignore[return-value]
-        part
-        for one in (train, test)
-        for part in (
-            one.images.reshape(len(one.images), -1).astype(np.float32) / np.float32(255),
-            one.classes,
-        )
-    )
-
-
-def mnist(seed: int, n: int = 10_000) -> Subject:
-    X, y, new, new_y = _mnist()
-    rng = np.random.default_rng(seed)
-    project, some = (
-        rng.choice(len(y), n, replace=False),
-        rng.choice(len(new_y), 2000, replace=False),
-    )
-    return Subject(X[project], y[project], new[some], new_y[some])
-
-
-@lru_cache(maxsize=1)
-def _omniglot() -> tuple[Any, Any]:
-    drawn = load_omniglot("small1", size=28)
-    images = drawn.images.reshape(len(drawn.images), -1).astype(np.float32) / np.float32(255)
-    return images, drawn.classes
-
-
-def omniglot(seed: int) -> Subject:
-    return split_items(*_omniglot(), seed)
-
-
-@lru_cache(maxsize=1)
-def _records() -> tuple[Any, NDArray[np.int64], NDArray[np.bool_]]:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    pairs = load_entity_pairs("dblp-acm")
-    features = text_features(pairs.records)
-    parts = (pairs.train, pairs.valid, pairs.test)
-    left = np.concatenate([part.left for part in parts])
-    right = np.concatenate([part.right for part in parts])
-    same = np.concatenate([part.similar for part in parts]) > 0
-    is_left = np.zeros(len(features), dtype=bool)
-    is_left[left] = True
-    n = len(features)
-    graph = coo_array((np.ones(same.sum()), (left[same], right[same])), shape=(n, n))
-    kind = connected_components(graph, directed=False)[1].astype(np.int64)
-    return features, kind, is_left
-
-
-def records(seed: int) -> Subject:
-    """Return seven tenths of the things that records describe, with all records of each."""
-    features, kind, is_left = _records()
-    rng = np.random.default_rng(seed)
-    is_new = rng.random(kind.max() + 1)[kind] < 0.3
-
-    def table(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-        return np.concatenate([np.flatnonzero(chosen & is_left), np.flatnonzero(chosen & ~is_left)])
-
-    project, new = table(~is_new), table(is_new)
-    return Subject(
-        features[project],
-        kind[project],
-        features[new],
-        kind[new],
-        int((~is_new & is_left).sum()),
-        int((is_new & is_left).sum()),
-    )
-
-
-SUBJECTS: dict[str, Callable[[int], Subject]] = {
-    "digits": digits,
-    "mnist": mnist,
-    "omniglot": omniglot,
-    "dblp-acm": records,
-}
 
 
 def all_pairs(kind: NDArray[np.int64], n_left: int | None) -> Pairs:
@@ -274,6 +171,7 @@ def scores(snapshot: Snapshot, subject: Subject, seconds: float) -> dict[str, An
             subject.n_left_new,
         ),
         "interval": None if quality is None else (quality.low, quality.high),
+        "keeps_features": snapshot.keeps_features,
         "covered": None if quality is None else quality.low <= of_project <= quality.high,
         "seconds": seconds,
     }
@@ -296,56 +194,101 @@ def why_not() -> str | None:
 
 
 def measure() -> list[Figure]:
-    """Run all evenings, one after another."""
-    rows = [
-        row
-        for name in SUBJECTS
-        for wrong in PERSONS
+    """Return figures of what was kept, or run all evenings."""
+    kept = kept_rows("evenings")
+    rows = [row for _, row in kept] if kept is not None else _run_all()
+    return [*figures(rows), *coverage(rows)]
+
+
+def jobs() -> list[Job]:
+    """Return a job an evening, one seed after the other; those for the interval alone come last."""
+    seeds = range(FIRST_SEED, FIRST_SEED + SEEDS)
+    further = range(FIRST_SEED + SEEDS, FIRST_SEED + COVERAGE_SEEDS)
+    cases = [(name, wrong) for name in SUBJECTS for wrong in PERSONS]
+    every = [
+        (name, seed, mode, wrong, max(COUNTS))
+        for seed in seeds
         for mode in MODES
-        for seed in range(SEEDS)
-        for row in run(name, seed, mode, wrong)
+        for name, wrong in cases
     ]
-    return figures(rows)
+    every += [(name, seed, "both", wrong, COVERAGE_AT) for seed in further for name, wrong in cases]
+    return [Job("evenings", args, turn, False) for turn, args in enumerate(every)]
 
 
-def run(name: str, seed: int, mode: str, wrong: float) -> list[dict[str, Any]]:
-    """Return the scores of one evening, a row each count."""
-    rows = []
-    for look, scored in evening(name, seed, mode, wrong):
-        rows.append({"set": name, "seed": seed, "mode": mode, "wrong": wrong, "looks": look})
-        rows[-1] |= scored
-        print(json.dumps(rows[-1]), flush=True)
-    return rows
+def _run_all() -> list[Row]:
+    done = run_side_by_side(work, [(np.inf, *job.args) for job in jobs()])
+    return [row for _, rows in done for row in rows]
 
 
-def figures(rows: list[dict[str, Any]]) -> list[Figure]:
-    """Return means over seeds.
+def work(deadline: float, name: str, seed: int, mode: str, wrong: float, until: int) -> list[Row]:
+    """Return the scores of one evening, a row each count of looks."""
+    counts = tuple(count for count in COUNTS if count <= until)
+    about = {"set": name, "seed": seed, "mode": mode, "wrong": wrong}
+    return [
+        about | {"looks": look} | scored
+        for look, scored in evening(name, seed, mode, wrong, counts)
+    ]
+
+
+def figures(rows: list[Row]) -> list[Figure]:
+    """Return means over seeds of the evenings that were gone through to the end.
 
     The bar is the better of random questions at twice the looks and the features as given.
     """
-    made = []
+    ended = {_evening(row) for row in rows if row["looks"] == max(COUNTS)}
+    rows = [row for row in rows if _evening(row) in ended]
     cases = dict.fromkeys((r["set"], r["wrong"], r["mode"], r["looks"]) for r in rows)
-    for name, wrong, mode, looks in cases:
-        mine = _of(rows, name, wrong, mode, looks)
-        values = np.array([row["new"] for row in mine])
-        bar, note = None, f"{len(values)} seeds"
-        if len(values) > 1:
-            note += f", ± {values.std(ddof=1) / np.sqrt(len(values)):.4f}"
-        if mode != "random":
-            given = float(np.mean([row["features"] for row in mine]))
-            rival = _of(rows, name, wrong, "random", {100: 200, 250: 500}.get(looks, 0))
-            at_random = [row["new"] for row in rival if row["seed"] in {r["seed"] for r in mine}]
-            bar = max([given, *([float(np.mean(at_random))] if at_random else [])])
-            covered = [row["covered"] for row in mine if row["covered"] is not None]
-            note += f"; features {given:.4f}; interval covers {sum(covered)} of {len(covered)}"
-        person = f"{wrong:.0%} wrong" if wrong else "always right"
-        title = f"{name}, {person}, {mode}: AUROC on new items after {looks} looks"
-        made.append(Figure(title, float(values.mean()), bar, note=note))
+    return [_figure(rows, *case) for case in cases]
+
+
+def _evening(row: Row) -> tuple[Any, ...]:
+    return row["set"], row["seed"], row["mode"], row["wrong"]
+
+
+def _figure(rows: list[Row], name: str, wrong: float, mode: str, looks: int) -> Figure:
+    mine = _of(rows, name, wrong, mode, looks)
+    values = np.array([row["new"] for row in mine])
+    bar, note = None, f"{len(values)} seeds"
+    if len(values) > 1:
+        note += f", ± {values.std(ddof=1) / np.sqrt(len(values)):.4f}"
+    if mode != "random":
+        given = float(np.mean([row["features"] for row in mine]))
+        rival = _of(rows, name, wrong, "random", {100: 200, 250: 500}.get(looks, 0))
+        at_random = [row["new"] for row in rival if row["seed"] in {r["seed"] for r in mine}]
+        bar = max([given, *([float(np.mean(at_random))] if at_random else [])])
+        gains = [row["new"] - row["features"] for row in mine]
+        note += f"; features {given:.4f}, least gain of an evening {min(gains):+.4f}"
+    title = f"{name}, {_said(wrong)}, {mode}: AUROC on new items after {looks} looks"
+    return Figure(title, float(values.mean()), bar, note=note)
+
+
+def coverage(rows: list[Row]) -> list[Figure]:
+    """Return how many intervals hold the true AUROC, one an evening, and how wide they are."""
+    made = []
+    for wrong in PERSONS:
+        of_person = [
+            row
+            for row in rows
+            if (row["wrong"], row["mode"], row["looks"]) == (wrong, "both", COVERAGE_AT)
+        ]
+        said = [row for row in of_person if row["covered"] is not None]
+        if not said:
+            continue
+        widths = [row["interval"][1] - row["interval"][0] for row in said]
+        by_set = {name: [row["covered"] for row in said if row["set"] == name] for name in SUBJECTS}
+        note = f"{len(of_person)} evenings, {len(said)} with an estimate; " + ", ".join(
+            f"{name} {sum(covered)} of {len(covered)}" for name, covered in by_set.items()
+        )
+        note += f"; median width {np.median(widths):.3f}"
+        title = f"{_said(wrong)}: share of intervals that hold the AUROC, {COVERAGE_AT} looks"
+        made.append(Figure(title, float(np.mean([r["covered"] for r in said])), 0.9, note=note))
     return made
 
 
-def _of(
-    rows: list[dict[str, Any]], name: str, wrong: float, mode: str, looks: int
-) -> list[dict[str, Any]]:
+def _said(wrong: float) -> str:
+    return f"{wrong:.0%} wrong" if wrong else "always right"
+
+
+def _of(rows: list[Row], name: str, wrong: float, mode: str, looks: int) -> list[Row]:
     wanted = (name, wrong, mode, looks)
     return [r for r in rows if (r["set"], r["wrong"], r["mode"], r["looks"]) == wanted]
