@@ -16,8 +16,8 @@ from twofold.metric import (
     HeldOut,
     LayerSample,
     MetricStep,
-    equal_selection,
     fit_metric,
+    prior_selection,
     select_metric,
 )
 from twofold.metric._gate import GateCurve, fit_curve, gated
@@ -30,7 +30,7 @@ def held_out(rng, with_output):
 
 
 def selected(rng, with_output):
-    return select_metric(held_out(rng, with_output), ("output",), rng)[0]
+    return select_metric(held_out(rng, with_output), {"output": 0.0}, rng)[0]
 
 
 def map_at_r(points, classes):
@@ -73,7 +73,7 @@ def test_points_have_length_one_and_an_item_is_its_own_nearest(rng):
 
 def test_few_components_keep_the_leading_directions(rng):
     trained = part(12, rng=rng, collapsed=True)
-    selection = equal_selection(["features", "inner"])
+    selection = prior_selection(["features", "inner"])
     whole, narrow = (fit_metric(selection, trained, n) for n in (512, 8))
     assert narrow.n_components == 8
     wide, few = (step.transform(trained.layers) for step in (whole, narrow))
@@ -94,7 +94,7 @@ def test_a_step_on_disk_gives_the_same_points(tmp_path, rng, with_output):
 
 def test_a_step_that_was_changed_or_is_not_there_is_refused(tmp_path, rng):
     trained = part(4, rng=rng, collapsed=True)
-    step = fit_metric(equal_selection(["features"]), trained, 512)
+    step = fit_metric(prior_selection(["features"]), trained, 512)
     description = step.save(tmp_path)
     file = tmp_path / "metric.safetensors"
     file.write_bytes(file.read_bytes()[:-1] + b"!")
@@ -123,7 +123,7 @@ def test_without_features_among_the_layers_the_others_are_joined(rng):
     samples = held_out(rng, with_output=True)
     for sample in (samples.trained, samples.unseen, samples.seen):
         del sample.layers["features"]
-    selection, _ = select_metric(samples, ("output",), rng)
+    selection, _ = select_metric(samples, {"output": 0.0}, rng)
     assert {layer for layer, _ in selection.spaces} <= {"inner", "output"}
 
 
@@ -148,13 +148,13 @@ def test_the_shrinkage_that_tells_kinds_held_out_apart_is_selected(rng, monkeypa
     samples = [vectors_with_a_loud_coordinate(rng) for _ in range(2)]
     for given, best in (((1.0, 0.01), 0.01), ((0.01, 1.0), 0.01), ((1.0,), 1.0)):
         monkeypatch.setattr("twofold.metric._selection.SHRINKAGES", given)
-        selection, _ = select_metric(HeldOut(*samples, None, 10), ("output",), rng)
+        selection, _ = select_metric(HeldOut(*samples, None, 10), {"output": 0.0}, rng)
         assert selection.shrinkage == best
 
 
 def test_the_shrinkage_that_was_selected_is_solved_with(rng):
     trained = vectors_with_a_loud_coordinate(rng)
-    selection = equal_selection(["inner"])
+    selection = prior_selection(["inner"])
     little, whole = (
         fit_metric(replace(selection, shrinkage=shrinkage), trained, 512)
         for shrinkage in (0.01, 1.0)

@@ -36,7 +36,7 @@ class Trainings:
     def solve(self, rng, with_output=True, relation=None):
         relation = relation or LabelRelation(self.classes)
         problem = MetricProblem(
-            relation, self.read, self.train, ("output",), with_output, lambda line: None
+            relation, self.read, self.train, {"output": 0.0}, with_output, lambda line: None
         )
         return problem.solve(rng)
 

@@ -22,7 +22,7 @@ from twofold.regression import _threads as threads_module
 from twofold.regression._averaging import WeightAverage
 from twofold.regression._checkpoint import Trainer
 from twofold.regression._draws import Draws
-from twofold.regression._optimisers import BESIDE_MUON, Muon, make_optimisers
+from twofold.regression._optimisers import BESIDE_MUON, AdamW, Muon, make_optimisers
 from twofold.regression._steps import EagerStep
 from twofold.regression._threads import step_flops, threads_for
 from twofold.regression._training import _batches, _learning_rates, _one_epoch
@@ -131,13 +131,13 @@ def test_every_example_is_seen_once_an_epoch_in_a_new_order():
 
 def rates_of(monkeypatch, **parameters) -> list[float]:
     seen = []
-    step = torch.optim.AdamW.step
+    step = AdamW.step
 
     def watched(self, *args, **kwargs):
         seen.append(float(self.param_groups[0]["lr"]))
         return step(self, *args, **kwargs)
 
-    monkeypatch.setattr(torch.optim.AdamW, "step", watched)
+    monkeypatch.setattr(AdamW, "step", watched)
     train_network(a_network(), a_problem(), config(**parameters), RNG(0))
     return seen
 

@@ -20,7 +20,7 @@ from twofold.feedback import (
     pose_problem,
     select_candidate,
 )
-from twofold.metric import MetricProblem, MetricSelection, MetricStep, Read
+from twofold.metric import MAP_SHARE, MetricProblem, MetricSelection, MetricStep, Read
 from twofold.regression import (
     WIDEST,
     Embedder,
@@ -134,7 +134,7 @@ class Fitting:
             relation,
             reader(fit.embedder),
             train,
-            names.outputs,
+            dict.fromkeys(names.maps, MAP_SHARE) | dict.fromkeys(names.outputs, 0.0),
             self.plan.metric_step == "both",
             self.watch.report.always,
         ).solve(self.rng, n_components)

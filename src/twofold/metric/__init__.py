@@ -9,16 +9,18 @@ from twofold.metric._kinds import ClassKinds, Kinds, PairKinds
 from twofold.metric._layer_space import LayerSpace
 from twofold.metric._onnx import write_metric
 from twofold.metric._selection import (
+    MAP_SHARE,
     HeldOut,
     LayerSample,
     MetricSelection,
-    equal_selection,
+    prior_selection,
     select_metric,
 )
 from twofold.metric._solving import MetricProblem, Read
 from twofold.metric._step import MetricStep, fit_metric
 
 __all__ = [
+    "MAP_SHARE",
     "ClassKinds",
     "GateCurve",
     "HeldOut",
@@ -30,8 +32,8 @@ __all__ = [
     "MetricStep",
     "PairKinds",
     "Read",
-    "equal_selection",
     "fit_metric",
+    "prior_selection",
     "select_metric",
     "write_metric",
 ]

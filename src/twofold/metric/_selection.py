@@ -23,6 +23,8 @@ from twofold.metric._weights import Ends, draw_both, fit_weights
 
 SHRINKAGES: tuple[float, ...] = (SHRINKAGE,)
 """Of the covariance within kinds: the one that tells kinds held out apart best is taken."""
+MAP_SHARE = 1.0
+"""What the weight of a map's means is drawn to, beside 1 for a layer that gives a vector itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ class HeldOut:
 
 
 def select_metric(
-    held_out: HeldOut, outputs: tuple[str, ...], rng: np.random.Generator
+    held_out: HeldOut, shares: Mapping[str, float], rng: np.random.Generator
 ) -> tuple[MetricSelection, list[LayerSpace]]:
     """Choose on kinds that an embedder was trained without; return the spaces that count, too.
 
@@ -107,14 +109,15 @@ def select_metric(
     ----------
     held_out : HeldOut
         Samples of three kinds.
-    outputs : tuple of str
-        Layers that come after the last hidden one: they know the training kinds alone, and count
-        only as far as kinds held out say so.
+    shares : mapping of str to float
+        What a layer's weight is drawn to, up to one factor; 1 for those that it does not name. 0
+        for those that come after the last hidden one: they know the training kinds alone, and
+        count only as far as kinds held out say so.
     rng : Generator
         Draws pairs.
     """
     pairs = draw_both(*held_out.unseen.kinds.blocks(held_out.unseen.device), rng)
-    candidates = [_weigh(held_out, outputs, shrinkage, pairs) for shrinkage in SHRINKAGES]
+    candidates = [_weigh(held_out, shares, shrinkage, pairs) for shrinkage in SHRINKAGES]
     selection, spaces, _ = min(candidates, key=lambda candidate: candidate[2])
     if held_out.seen is not None and 0 < held_out.trained.kinds.n_classes <= MOST_CLASSES:
         selection = replace(selection, gate=_fit_gate(selection, spaces, held_out))
@@ -122,7 +125,7 @@ def select_metric(
 
 
 def _weigh(
-    held_out: HeldOut, outputs: tuple[str, ...], shrinkage: float, pairs: tuple[Ends, Ends]
+    held_out: HeldOut, shares: Mapping[str, float], shrinkage: float, pairs: tuple[Ends, Ends]
 ) -> tuple[MetricSelection, list[LayerSpace], float]:
     """Return the spaces that count by one shrinkage, and the loss on kinds held out."""
     trained, unseen = held_out.trained, held_out.unseen
@@ -134,7 +137,7 @@ def _weigh(
     spaces = fit_layer_spaces(named, trained.layers, trained.kinds, shrinkage)
     points = [space.apply(unseen.layers[space.layer]) for space in spaces]
     similarity = torch.stack([some @ some.T for some in points])
-    prior = np.array([float(space.layer not in outputs) for space in spaces])
+    prior = np.array([shares.get(space.layer, 1.0) for space in spaces])
     blocks = unseen.kinds.blocks(unseen.device)
     fitted = fit_weights(similarity, *blocks, prior, held_out.n_kinds, pairs)
     kept = np.flatnonzero(fitted.weights)
@@ -147,10 +150,15 @@ def _weigh(
     return selection, [spaces[k] for k in kept], fitted.loss
 
 
-def equal_selection(names: list[str]) -> MetricSelection:
-    """Return the selection where none can be made: every layer, and each counts the same."""
-    spaces: tuple[tuple[str, Variant], ...] = tuple((name, "whitened") for name in names)
-    return MetricSelection(spaces, (1 / len(spaces),) * len(spaces))
+def prior_selection(
+    names: Sequence[str], shares: Mapping[str, float] | None = None
+) -> MetricSelection:
+    """Return the selection where none can be made: each layer counts by its share."""
+    shares = dict.fromkeys(names, 1.0) | dict(shares or {})
+    counted = {name: shares[name] for name in names if shares[name] > 0}
+    spaces: tuple[tuple[str, Variant], ...] = tuple((name, "whitened") for name in counted)
+    whole = sum(counted.values())
+    return MetricSelection(spaces, tuple(share / whole for share in counted.values()))
 
 
 def join_layers(

@@ -29,7 +29,7 @@ from twofold.metric._selection import (
     HeldOut,
     LayerSample,
     MetricSelection,
-    equal_selection,
+    prior_selection,
     select_metric,
 )
 from twofold.metric._step import MetricStep, assemble_step, fit_metric
@@ -60,8 +60,8 @@ class MetricProblem:
         Of the embedder that was trained on all.
     train : callable (rows) -> callable (rows) -> layers
         Trains another on some rows alone.
-    outputs : tuple of str
-        Layers that come after the last hidden one.
+    shares : mapping of str to float
+        What the weight of a layer is drawn to; see `select_metric`.
     with_output : bool
         Whether it is for kinds seen too, so that the output has a share in their points.
     report : callable (str)
@@ -71,7 +71,7 @@ class MetricProblem:
     relation: LabelRelation | PairRelation
     read: Read
     train: Callable[[Rows], Read]
-    outputs: tuple[str, ...]
+    shares: Mapping[str, float]
     with_output: bool
     report: Callable[[str], Any]
 
@@ -135,7 +135,7 @@ class MetricProblem:
             None if seen is None else self._sample(seen, MOST_CHOSEN_ON, read, rng),
             n_held_out,
         )
-        selection, spaces = select_metric(held_out, self.outputs, rng)
+        selection, spaces = select_metric(held_out, self.shares, rng)
         step = assemble_step(selection, spaces, held_out.trained, MOST_DIRECTIONS)
         return replace(selection, scores=held_out_scores(step, held_out, rng))
 
@@ -155,7 +155,7 @@ class MetricProblem:
             "the same.",
             RelationWarning,
         )
-        return equal_selection(list(self.read(np.arange(2))))
+        return prior_selection(list(self.read(np.arange(2))), self.shares)
 
     def _part_items(self, rows: Rows, rng: np.random.Generator) -> tuple[Rows | None, Rows]:
         """Part rows into some to hold out and the rest; none are where the output has no share.

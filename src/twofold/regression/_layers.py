@@ -24,7 +24,7 @@ from twofold.regression._features import (
     open_features,
     spread_evenly,
 )
-from twofold.regression._maps import as_vectors, map_vector_names, module_of
+from twofold.regression._maps import as_vectors, is_of_map, map_vector_names, module_of
 from twofold.regression._network_embedder import NetworkEmbedder, bounded_batch
 from twofold.regression._regressor import RegressorEmbedder
 from twofold.regression._views import averaged_views
@@ -55,6 +55,11 @@ class LayerNames:
     def every(self) -> tuple[str, ...]:
         """All of them."""
         return (*self.hidden, *self.outputs)
+
+    @property
+    def maps(self) -> tuple[str, ...]:
+        """Those that are means of maps."""
+        return tuple(filter(is_of_map, self.every))
 
     @property
     def has_inner(self) -> bool:

@@ -23,6 +23,11 @@ def map_vector_names(module_name: str, shape: Sequence[int]) -> list[str]:
     return [_called(module_name, grid) for grid in _grids(shape)]
 
 
+def is_of_map(layer: str) -> bool:
+    """Return whether a layer is means of a map."""
+    return _MARK in layer
+
+
 def module_of(layer: str) -> str:
     """Return the name of the module whose output a layer is, or is made of."""
     return layer.partition(_MARK)[0]
