@@ -6,6 +6,7 @@ the rate of a large copy; or the same work on the processor.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ N_PAIRS, N_ITEMS, DIM = 100_000_000, 5_000_000, 16
 N_VECTORS, N_COLUMNS = 10_000_000, 64
 N_DIGITS = 1000
 RUNS = 3
+PARTS = tuple(os.environ.get("CARD", "start-up,exact,digits,vectors,pairs").split(","))
 SETTING = {
     "runs": f"medians of {RUNS} after one that is not counted",
     "pairs": f"{N_PAIRS:,} random pairs over {N_ITEMS:,} items, {DIM} components; an epoch is the "
@@ -59,7 +61,11 @@ def why_not() -> str | None:
 
 def measure() -> list[Figure]:
     warnings.simplefilter("ignore")
-    return [*_start_up(), *_exact(), *_small_fit(), *_vectors(), *_pairs()]
+    parts = {
+        "start-up": _start_up, "exact": _exact, "digits": _small_fit, "vectors": _vectors,
+        "pairs": _pairs,
+    }  # fmt: skip
+    return [figure for part in PARTS for figure in parts[part]()]
 
 
 def _median(work: Callable[[], object]) -> float:

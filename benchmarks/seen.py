@@ -64,7 +64,7 @@ def measure() -> list[Figure]:
 def jobs() -> list[Job]:
     """Return a job a set and seed."""
     return [
-        Job("seen", (name, seed), 3.5 if seed == 0 else 5.5, name in ("cifar10", "pubfig83"))
+        Job("seen", (name, seed), 1.5 if seed == 0 else 5.5, name in ("cifar10", "pubfig83"))
         for seed in range(SEEDS)
         for name in SETS
     ]

@@ -47,12 +47,11 @@ RATES = (1e-3, 1e-4)
 Proxy-Anchor's authors. On digits 3e-3 was no better than either for any of them."""
 RIVALS = ("siamese", "supcon", "proxy-anchor", "multi-similarity", "triplet-miner", "cross-entropy")
 OURS = ("twofold-unseen", "twofold-auto")
-SHRINKAGES: dict[str, tuple[float, ...]] = {
-    "shrinkage .2": (0.2,),
-    "shrinkage .5": (0.5,),
-    "shrinkage selected": (0.2, 0.5, 0.8),
+OTHERWISE: dict[str, tuple[str, Any]] = {
+    "shrinkage .5": ("metric._selection.SHRINKAGES", (0.5,)),
+    "maps only where they show": ("metric._selection.MAP_SHARE", 0.0),
 }
-"""Other values of the metric step's, solved on the same networks; they stand beside the default."""
+"""Other numbers of the metric step, solved on the same networks; they stand beside the default."""
 SCORES = ("AUROC", "recall@1", "MAP@R")
 SETTING = {
     "seeds": SEEDS,
@@ -131,14 +130,14 @@ class _Problem:
 
 
 def _rows_of_twofold(problem: _Problem) -> list[Row]:
-    """Return rows of both metrics, and of other shrinkages, of which all share a network."""
+    """Return rows of both metrics, and of other numbers, of which all share a network."""
     rows = []
     with remembering():
         for method in OURS:
             fitted = problem.fit(UNSEEN_METHODS[method], n_trainings=3)
             rows.append(problem.row(method, fitted, **_held_out(fitted)))
-            for called, shrinkages in SHRINKAGES.items():
-                with changed("metric._selection.SHRINKAGES", shrinkages):
+            for called, (constant, value) in OTHERWISE.items():
+                with changed(constant, value):
                     fitted = problem.fit(UNSEEN_METHODS[method])
                 rows.append(problem.row(f"{method}, {called}", fitted, **_held_out(fitted)))
     return rows
