@@ -32,8 +32,10 @@ METHODS = _named("TWOFOLD_CODE_METHODS", ",".join(CODE_METHODS))
 EPOCHS = {"mnist": 8, "cifar10": 20}
 SMALL = ("digits", "scene")
 """Sets that a GPU is not worth starting for."""
-LATER = {"itq": 2, "lsh": 2, "siamese-codes": 2, "two-step": 2, "fixed-codes": 4}
-"""The turn of methods, those that no bar asks for last; codes and points come first."""
+LATER = {"siamese-codes": 2, "itq": 2, "lsh": 2, "two-step": 2, "codes-trees": 2, "fixed-codes": 4}
+"""The turn of methods: codes and points come first, those that no bar asks for last."""
+NO_BAR = 6
+"""The turn of points of fewer numbers than the longest codes have bits."""
 OURS = ("codes", "codes-trees")
 RIVALS = ("itq", "lsh", "two-step", "siamese-codes")
 OF_TREES = ("codes-trees", "two-step")
@@ -73,7 +75,7 @@ def jobs() -> list[Job]:
         Job(
             "code_learning",
             (name, n_bits, method, seed),
-            2 * seed + LATER.get(method, 0) + (n_bits != max(BITS)),
+            _turn(n_bits, method, seed),
             name not in SMALL,
         )
         for name in SETS
@@ -81,6 +83,14 @@ def jobs() -> list[Job]:
         for method in methods
         for seed in SEEDS
     ]
+
+
+def _turn(n_bits: int, method: str, seed: int) -> float:
+    """Return when a job is done: a bar with all its seeds, then the next."""
+    is_longest = n_bits == max(BITS)
+    if method == "real-valued" and not is_longest:
+        return NO_BAR + 0.1 * seed
+    return LATER.get(method, 0) + (not is_longest) + 0.1 * seed
 
 
 def work(deadline: float, name: str, n_bits: int, method: str, seed: int) -> list[Row]:

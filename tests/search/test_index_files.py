@@ -83,7 +83,7 @@ def damage_text(name, text):
     ("damage", "sentence"),
     [
         (damage_card(format="tar"), "does not say 'twofold-index'"),
-        (damage_card(format_version=2), "format version 2, and this Twofold reads 1"),
+        (damage_card(format_version=3), "format version 3, and this Twofold reads 1 and 2"),
         (damage_card(metric="__import__"), "its metric is '__import__'"),
         (damage_card(n_items=-1), "its n_items is '-1'"),
         (damage_card(dim=True), "its dim is 'True'"),

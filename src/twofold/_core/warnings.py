@@ -19,6 +19,10 @@ class TargetWarning(UserWarning):
     """Targets are right for what was asked, but items that should differ share one."""
 
 
+class SearchWarning(UserWarning):
+    """An index does not do what was asked of it, and why."""
+
+
 _GATHERED: ContextVar[list[str] | None] = ContextVar("gathered", default=None)
 _UNSAID: ContextVar[tuple[type[Warning], ...]] = ContextVar("unsaid", default=())
 

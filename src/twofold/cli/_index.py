@@ -55,6 +55,13 @@ def index(
         str | None,
         typer.Option(help="FAISS's own description of its index, as OPQ16,IVF4096,PQ16."),
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help='What a point may take, as "64 bytes an item": neighbours are then approximate. '
+            "By default points are kept as they are.",
+        ),
+    ] = None,
     id_column: options.IdColumn = None,
     device: options.Device = "auto",
     as_json: options.AsJson = False,
@@ -75,6 +82,7 @@ def index(
         id_column=id_column,
         url=url,
         factory=factory,
+        memory=memory,
         device=device,
     )
     with step_bars() as progress:

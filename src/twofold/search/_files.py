@@ -1,7 +1,8 @@
 """An index as a folder: `index.json`, `points.npy`, and its ids. Opening one runs nothing from it.
 
 The points are all there is to search: no FAISS file is written or read, since FAISS trusts what it
-reads, and a flat index is made from points faster than they are read.
+reads, and a flat index is made from points faster than they are read. Where codes are held in place
+of points there is `codes.npy`, and beside it the arrays that codes are decoded with.
 """
 
 from __future__ import annotations
@@ -20,22 +21,28 @@ from twofold._core.files import new_folder, remove_leftovers
 from twofold._core.numpy_files import map_npy, read_npy
 from twofold._core.text_files import LARGEST_JSON, read_json
 from twofold._core.versions import package_versions
+from twofold.search._coded_points import CodedPoints
 from twofold.search._hamming_space import check_items
 from twofold.search._ids import as_id_array, as_json, check_ids, from_json
+from twofold.search._quantisers import ARRAYS, quantiser_from
 from twofold.search._space import Metric
 
 CARD, POINTS, NUMBERS, NAMES = "index.json", "points.npy", "ids.npy", "ids.json"
-FORMAT, FORMAT_VERSION = "twofold-index", 1
+CODES = "codes.npy"
+FORMAT, FORMAT_VERSION, CODED_VERSION = "twofold-index", 1, 2
+"""The second is of an index that was told what memory points may take."""
 WAY_OUT = "make the index again"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Saved:
-    """What is saved of an index."""
+    """What is saved of an index: points, or codes of them, and what these are to take."""
 
     metric: Metric
     ids: Sequence[Hashable]
-    points: NDArray[Any]
+    points: NDArray[Any] | CodedPoints
+    n_bytes: int | None = None
+    recall: float | None = None
 
 
 def save(saved: Saved, folder: str | os.PathLike[str]) -> Path:
@@ -48,14 +55,14 @@ def save(saved: Saved, folder: str | os.PathLike[str]) -> Path:
 def fill(saved: Saved, place: Path) -> None:
     """Write the files of an index into a folder."""
     ids = as_id_array(saved.ids)
-    np.save(place / POINTS, saved.points, allow_pickle=False)
+    _fill_points(saved.points, place)
     if ids.dtype == np.int64:
         np.save(place / NUMBERS, ids, allow_pickle=False)
     else:
         text = json.dumps(as_json(saved.ids), ensure_ascii=False, allow_nan=False)
         _refuse_long(text)
         (place / NAMES).write_text(text + "\n", encoding="utf-8")
-    card = {
+    card: dict[str, Any] = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "metric": saved.metric,
@@ -64,7 +71,24 @@ def fill(saved: Saved, place: Path) -> None:
         "ids": NUMBERS if ids.dtype == np.int64 else NAMES,
         "versions": package_versions(("twofold", "numpy")),
     }
+    if saved.n_bytes is not None:
+        kind = saved.points.quantiser.kind if isinstance(saved.points, CodedPoints) else None
+        card |= {
+            "format_version": CODED_VERSION,
+            "bytes_an_item": saved.n_bytes,
+            "code": kind,
+            "recall": saved.recall,
+        }
     (place / CARD).write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+
+
+def _fill_points(points: NDArray[Any] | CodedPoints, place: Path) -> None:
+    if not isinstance(points, CodedPoints):
+        np.save(place / POINTS, points, allow_pickle=False)
+        return
+    np.save(place / CODES, points.codes, allow_pickle=False)
+    for name, array in points.quantiser.arrays().items():
+        np.save(place / f"{name}.npy", array, allow_pickle=False)
 
 
 def _refuse_long(text: str) -> None:
@@ -92,12 +116,8 @@ def read(folder: Path) -> Saved:
 
 
 def _opened(folder: Path, card: dict[str, Any]) -> Saved:
-    points = map_npy(folder / POINTS)
-    kind = np.uint8 if card["metric"] == "hamming" else np.float32
-    if points.shape != (card["n_items"], card["dim"]) or points.dtype != kind:
-        raise ValueError(f"{POINTS} holds {points.dtype} of shape {points.shape}")
-    if points.size:
-        points = check_items(card["metric"], POINTS, points)
+    coded = card.get("code") is not None
+    points = _opened_codes(folder, card) if coded else _opened_points(folder, card)
     if card["ids"] == NUMBERS:
         numbers = read_npy(folder / NUMBERS)
         if numbers.dtype != np.int64:
@@ -107,7 +127,29 @@ def _opened(folder: Path, card: dict[str, Any]) -> Saved:
         ids = check_ids("ids", from_json(read_json(folder / NAMES, WAY_OUT)))
     if len(ids) != len(points):
         raise ValueError(f"it has {len(ids)} ids for {len(points)} points")
-    return Saved(card["metric"], ids, points)
+    return Saved(card["metric"], ids, points, card.get("bytes_an_item"), card.get("recall"))
+
+
+def _opened_points(folder: Path, card: dict[str, Any]) -> NDArray[Any]:
+    points = map_npy(folder / POINTS)
+    kind = np.uint8 if card["metric"] == "hamming" else np.float32
+    if points.shape != (card["n_items"], card["dim"]) or points.dtype != kind:
+        raise ValueError(f"{POINTS} holds {points.dtype} of shape {points.shape}")
+    return check_items(card["metric"], POINTS, points) if points.size else points
+
+
+def _opened_codes(folder: Path, card: dict[str, Any]) -> CodedPoints:
+    kind, codes = card["code"], map_npy(folder / CODES)
+    quantiser = quantiser_from(
+        kind, {name: read_npy(folder / f"{name}.npy") for name in ARRAYS[kind]}
+    )
+    shape = (card["n_items"], quantiser.n_bytes)
+    if quantiser.dim != card["dim"] or codes.shape != shape or codes.dtype != np.uint8:
+        raise ValueError(
+            f"{CODES} holds {codes.dtype} of shape {codes.shape}, and {shape[1]} bytes stand for "
+            f"points of {quantiser.dim} numbers"
+        )
+    return CodedPoints(quantiser, codes)
 
 
 def _read_card(file: Path) -> dict[str, Any]:
@@ -115,10 +157,10 @@ def _read_card(file: Path) -> dict[str, Any]:
     if not isinstance(card, dict) or card.get("format") != FORMAT:
         raise ValueError(f"{file} is not an index's: it does not say {FORMAT!r}.")
     version = card.get("format_version")
-    if version != FORMAT_VERSION:
+    if version not in (FORMAT_VERSION, CODED_VERSION):
         raise ValueError(
-            f"{file} has format version {version!r}, and this Twofold reads {FORMAT_VERSION}: "
-            f"update Twofold, or {WAY_OUT}."
+            f"{file} has format version {version!r}, and this Twofold reads {FORMAT_VERSION} and "
+            f"{CODED_VERSION}: update Twofold, or {WAY_OUT}."
         )
     wrong = [
         name
@@ -127,6 +169,7 @@ def _read_card(file: Path) -> dict[str, Any]:
             "n_items": _is_count(card.get("n_items")),
             "dim": _is_count(card.get("dim")),
             "ids": card.get("ids") in (NUMBERS, NAMES),
+            **(_memory_checks(card) if version == CODED_VERSION else {}),
         }.items()
         if not is_right
     ]
@@ -134,7 +177,19 @@ def _read_card(file: Path) -> dict[str, Any]:
         raise ValueError(
             f"{file} is damaged: its {wrong[0]} is {str(card.get(wrong[0]))[:80]!r}: {WAY_OUT}."
         )
+    if version == FORMAT_VERSION:
+        for name in ("bytes_an_item", "code", "recall"):
+            card.pop(name, None)
     return card
+
+
+def _memory_checks(card: dict[str, Any]) -> dict[str, bool]:
+    recall, n_bytes = card.get("recall"), card.get("bytes_an_item")
+    return {
+        "bytes_an_item": _is_count(n_bytes) and 0 < n_bytes < 10**9,  # type: ignore[operator]
+        "code": card.get("code") in (None, *ARRAYS) and card.get("metric") != "hamming",
+        "recall": recall is None or (isinstance(recall, float) and 0 <= recall <= 1),
+    }
 
 
 def _is_count(value: Any) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from twofold._core.checks import check_choice
 from twofold._core.devices import resolve_device
+from twofold.search._coded_points import CodedPoints, space_around
 from twofold.search._exact import nearest
 from twofold.search._faiss import (
     RECALL_K,
@@ -23,12 +24,13 @@ from twofold.search._faiss import (
 from twofold.search._faiss_codes import BinaryFlatSearch, BinaryListSearch
 from twofold.search._hamming_space import AnySpace, HammingSpace
 from twofold.search._products import NumpyProducts, Products, TorchProducts
-from twofold.search._space import Metric, Space
+from twofold.search._space import Metric
 
 Backend = Literal["auto", "faiss", "torch", "numpy"]
 Rows = NDArray[np.int64]
-Table = NDArray[Any]
-"""Points of float32, or codes of bytes."""
+Table = Any
+"""Points of float32, codes of bits, or `CodedPoints`, which are decoded block by block."""
+Values = NDArray[Any]
 Structure = FlatSearch | ListSearch | BinaryFlatSearch
 
 MANY_POINTS = 1_000_000
@@ -83,11 +85,11 @@ class Finder:
         points: Table,
     ) -> Finder:
         """Return a finder for some points; `extend` takes them in."""
-        space = HammingSpace() if metric == "hamming" else Space.around(metric, points)
-        use_torch = backend == "torch" or (backend == "faiss" and find_spec("torch") is not None)
-        products: Products = TorchProducts() if use_torch else NumpyProducts()
-        structure = _structure(space, approximate, len(points)) if backend == "faiss" else None
-        return cls(space, products, structure, points)
+        space = HammingSpace() if metric == "hamming" else space_around(metric, points)
+        structure = None
+        if backend == "faiss" and not isinstance(points, CodedPoints):
+            structure = _structure(space, approximate, len(points))
+        return cls(space, products_of(backend), structure, points)
 
     @property
     def recall(self) -> float | None:
@@ -96,11 +98,13 @@ class Finder:
 
     def extend(self, points: Table) -> None:
         """Take in the points that were appended since the last time."""
-        if len(points) > len(self._points):
-            self.space = self.space.reaching(points[len(self._points) :])
+        n_before = len(self._points)
+        if len(points) > n_before:
+            self.space = self.space.reaching(_after(points, n_before))
         self._points = points
         if self.structure is None or self.structure.n_items == len(points):
             return
+        assert not isinstance(points, CodedPoints)
         self.structure.extend(points)
         if isinstance(self.structure, ListSearch):
             queries = points[spread_rows(len(points), RECALL_QUERIES)]
@@ -110,7 +114,7 @@ class Finder:
                 queries, k, lambda rows: self._similarity(queries, rows) >= farthest
             )
 
-    def nearest(self, queries: Table, k: int) -> tuple[Rows, Table]:
+    def nearest(self, queries: Values, k: int) -> tuple[Rows, Values]:
         """Return rows and similarities of the `k` nearest of each query, shape (n_queries, k)."""
         if self.structure is None:
             return self._by_blocks(queries, k)
@@ -125,10 +129,10 @@ class Finder:
             rows[again], similarity[again] = self._by_blocks(queries[again], k)
         return rows, similarity
 
-    def _by_blocks(self, queries: Table, k: int) -> tuple[Rows, Table]:
+    def _by_blocks(self, queries: Values, k: int) -> tuple[Rows, Values]:
         return nearest(self.space, self.products, queries, self._points, k)
 
-    def _ranked(self, queries: Table, rows: Rows, k: int) -> tuple[Rows, Table]:
+    def _ranked(self, queries: Values, rows: Rows, k: int) -> tuple[Rows, Values]:
         """Return the first `k` candidates by similarity, then by row; -1, which is none, last."""
         similarity = self._similarity(queries, rows)
         order = np.lexsort((rows, -similarity), axis=-1)[:, :k]
@@ -137,15 +141,26 @@ class Finder:
             np.take_along_axis(similarity, order, axis=1),
         )
 
-    def _similarity(self, queries: Table, rows: Rows) -> NDArray[np.float32]:
+    def _similarity(self, queries: Values, rows: Rows) -> NDArray[np.float32]:
         """Return how alike each query is to its rows; −∞ for row -1, which is none."""
         query = np.repeat(np.arange(len(queries)), rows.shape[1])
         values = self.space.pair_similarity(queries, self._points, query, rows.ravel())
         return np.where(rows < 0, -np.inf, values.reshape(rows.shape)).astype(np.float32)
 
-    def _may_miss(self, queries: Table, kth: Table, last: Table) -> NDArray[np.bool_]:
+    def _may_miss(self, queries: Values, kth: Values, last: Values) -> NDArray[np.bool_]:
         """Say of which queries a point that FAISS left out may be as similar as the `k`-th."""
         return np.asarray(last >= self.space.least_product(queries, kth))
+
+
+def _after(points: Table, row: int) -> Table:
+    """Return the points from a row on; of coded ones none is decoded yet."""
+    return points.after(row) if isinstance(points, CodedPoints) else points[row:]
+
+
+def products_of(backend: Literal["faiss", "torch", "numpy"]) -> Products:
+    """Return who multiplies blocks."""
+    use_torch = backend == "torch" or (backend == "faiss" and find_spec("torch") is not None)
+    return TorchProducts() if use_torch else NumpyProducts()
 
 
 def _structure(space: AnySpace, approximate: bool | Literal["auto"], n_points: int) -> Structure:

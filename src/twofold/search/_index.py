@@ -15,10 +15,21 @@ from twofold._core.checks import check_choice, check_count
 from twofold._core.frozen import freeze
 from twofold._core.limits import memory_bytes
 from twofold.search import _files
+from twofold.search._coded_points import (
+    FEWEST_POINTS,
+    HELD,
+    CodedPoints,
+    encode_all,
+    is_coded,
+    learn_codes,
+    parse_memory,
+    warn_few,
+)
 from twofold.search._exact import pairs_reaching
-from twofold.search._finder import Backend, Finder, resolve_backend
+from twofold.search._finder import Backend, Finder, products_of, resolve_backend
 from twofold.search._hamming_space import check_items
 from twofold.search._ids import as_id_array, check_ids
+from twofold.search._quantisers import Quantiser, require_coder
 from twofold.search._rerank import Rerank
 from twofold.search._results import Neighbours, SimilarPairs
 from twofold.search._space import Metric, distance_of
@@ -45,6 +56,15 @@ class NeighbourIndex:
         Whether neighbours may be missed for speed, by inverted lists of FAISS. "auto" does so
         above a million points, or 20 million codes, if FAISS is installed; `recall` says how many
         were returned.
+    memory : str, optional
+        Bytes that a point may take, such as "64 bytes an item", besides its id; by default points
+        are kept as they are, 4 bytes a number. Fewer hold a code that stands for a point nearby, by
+        which neighbours, similarities and distances are worked out, so that all are approximate:
+        each number rounded to a byte, or to two, where these fit; else parts of the point by the
+        nearest of 256 centres (product quantisation, by FAISS). Codes are learnt from a sample of
+        the points that are there at the first query or `save`, or once there are 262,144, so let
+        the first ones be like the others. Fewer than 10,000 points are kept as they are, which is
+        said.
 
     Attributes
     ----------
@@ -53,11 +73,15 @@ class NeighbourIndex:
     ids : ndarray of int64 or objects, shape (n_items,)
         What they are called, in the order of rows.
     points : ndarray of float32, or uint8 for codes, shape (n_items, dim)
-        Read-only.
+        Read-only. Where `memory` has them coded, rows and slices are decoded as they are read, and
+        ``numpy.asarray`` decodes all.
+    bytes_an_item : float
+        That points, or their codes and what these are decoded with, take now.
     recall : float or None
         Of an approximate search, measured when its lists are made, at the first query: the share
-        of 10 neighbours returned to a sample of the points that were as near as the true ones. None
-        where search is exact.
+        of 10 neighbours returned to a sample of the points that were as near as the true ones. With
+        `memory` the share that were the true ones, when the codes were learnt. None where search is
+        exact.
 
     Examples
     --------
@@ -73,16 +97,26 @@ class NeighbourIndex:
         *,
         backend: Backend = "auto",
         approximate: bool | Literal["auto"] = "auto",
+        memory: str | None = None,
     ) -> None:
         check_choice("metric", metric, get_args(Metric))
         if approximate not in (True, False, "auto"):
             raise ValueError(f"approximate must be 'auto', True or False, got {approximate!r}.")
+        self.memory, self._n_bytes = memory, parse_memory(memory)
+        if self._n_bytes is not None and (metric == "hamming" or approximate is True):
+            raise ValueError(
+                f"memory={memory!r} is for points whose every code is compared: leave it out with "
+                + ("metric='hamming'." if metric == "hamming" else "approximate=True.")
+            )
         self.metric: Metric = metric
         self.backend = resolve_backend(backend, approximate is True)
         self.approximate = approximate
         self._ids: list[Hashable] = []
         self._row_of: dict[Hashable, int] = {}
         self._parts: list[NDArray[Any]] = []
+        self._quantiser: Quantiser | None = None
+        self._recall: float | None = None
+        self._was_told = False
         self._id_array: NDArray[Any] | None = None
         self._finder: Finder | None = None
 
@@ -100,6 +134,8 @@ class NeighbourIndex:
     @property
     def dim(self) -> int:
         """Numbers of a point; 0 before the first `add`."""
+        if self._quantiser is not None:
+            return self._quantiser.dim
         return self._parts[0].shape[1] if self._parts else 0
 
     @property
@@ -110,18 +146,60 @@ class NeighbourIndex:
         return self._id_array
 
     @property
-    def points(self) -> NDArray[Any]:
-        """The points, in the order of rows; read-only."""
+    def points(self) -> Any:
+        """The points, in the order of rows; read-only, and decoded as they are read if coded."""
+        kept = self._kept()
+        return kept if self._quantiser is None else CodedPoints(self._quantiser, kept)
+
+    @property
+    def bytes_an_item(self) -> float:
+        """That points, or their codes and what these are decoded with, take; 0 of none."""
+        n_bytes = sum(part.nbytes for part in self._parts)
+        if self._quantiser is not None:
+            n_bytes += sum(array.nbytes for array in self._quantiser.arrays().values())
+        return n_bytes / self.n_items if self.n_items else 0.0
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the true neighbours that approximate search returns; None where it is exact."""
+        if not self._ids:
+            return None
+        finder = self._finding()
+        return finder.recall if self._quantiser is None else self._recall
+
+    def _kept(self) -> NDArray[Any]:
+        """Return what is held of the points, in one piece: points, or their codes."""
         if len(self._parts) != 1:
             joined = np.concatenate(self._parts) if self._parts else np.empty((0, 0), np.float32)
             self._parts = [joined] if self._parts else []
             return _read_only(joined)
         return _read_only(self._parts[0])
 
-    @property
-    def recall(self) -> float | None:
-        """Share of the true neighbours that approximate search returns; None where it is exact."""
-        return self._finding().recall if self._ids else None
+    def _coded(self, table: NDArray[Any]) -> NDArray[Any]:
+        """Return points as they are held."""
+        if self._quantiser is None:
+            return table
+        return encode_all(self.metric, self._quantiser, table)
+
+    def _learn_codes(self, n_least: int) -> bool:
+        """Have codes in place of points, if they are wanted and there are points to learn from."""
+        if self._quantiser is not None or not is_coded(self.dim, self._n_bytes):
+            return False
+        assert self._n_bytes is not None
+        if self.n_items < n_least:
+            return True
+        coded, self._recall = learn_codes(
+            self.metric, self._kept(), self._n_bytes, products_of(self.backend)
+        )
+        self._quantiser, self._parts, self._finder = coded.quantiser, [coded.codes], None
+        return False
+
+    def _settle(self) -> None:
+        """Learn codes from what is there, or say that it is too little."""
+        if self._ids and self._learn_codes(FEWEST_POINTS) and not self._was_told:
+            assert self._n_bytes is not None
+            warn_few(self.n_items, self._n_bytes)
+            self._was_told = True
 
     def add(self, ids: Any, points: ArrayLike, *, replace: bool = False) -> None:
         """Take in points.
@@ -147,13 +225,16 @@ class NeighbourIndex:
                 f"{sum(known)} id(s) are in the index already, first at row {row} "
                 f"({names[row]!r}): pass replace=True to replace their points."
             )
-        is_old = np.array(known, dtype=bool)
+        if self._n_bytes is not None:
+            require_coder(table.shape[1], self._n_bytes)
+        kept, is_old = self._coded(table), np.array(known, dtype=bool)
         if is_old.any():
-            self._overwrite(list(compress(names, is_old)), table[is_old])
-        self._append(list(compress(names, ~is_old)), table[~is_old])
+            self._overwrite(list(compress(names, is_old)), kept[is_old])
+        self._append(list(compress(names, ~is_old)), kept[~is_old])
+        self._learn_codes(HELD)
 
     def _overwrite(self, names: list[Hashable], table: NDArray[Any]) -> None:
-        points = np.array(self.points)
+        points = np.array(self._kept())
         points[[self._row_of[one] for one in names]] = table
         self._parts, self._finder = [points], None
 
@@ -178,7 +259,7 @@ class NeighbourIndex:
         if names:
             kept = np.ones(self.n_items, dtype=bool)
             kept[[self._row_of[one] for one in names]] = False
-            self._parts, self._finder, self._id_array = [self.points[kept]], None, None
+            self._parts, self._finder, self._id_array = [self._kept()[kept]], None, None
             self._ids = [self._ids[row] for row in np.flatnonzero(kept).tolist()]
             self._row_of = {one: row for row, one in enumerate(self._ids)}
 
@@ -251,10 +332,16 @@ class NeighbourIndex:
         """Write the index to a folder, whole or not at all; `open` reads it.
 
         It holds `index.json`, `points.npy` and the ids as `ids.npy` or `ids.json`; whole numbers,
-        text and tuples of them can be saved. An older index of that name is replaced; any other
-        folder is left alone.
+        text and tuples of them can be saved. With `memory` it is `codes.npy`, and the arrays that
+        codes are decoded with. An older index of that name is replaced; any other folder is left
+        alone.
         """
-        return _files.save(_files.Saved(self.metric, self._ids, self.points), folder)
+        return _files.save(self.to_files(), folder)
+
+    def to_files(self) -> _files.Saved:
+        """Return what is to be saved."""
+        self._settle()
+        return _files.Saved(self.metric, self._ids, self.points, self._n_bytes, self._recall)
 
     @classmethod
     def open(
@@ -267,17 +354,23 @@ class NeighbourIndex:
         """Open what `save` wrote; points stay in their file, which is read as they are needed.
 
         Nothing in the folder is run, and all of it is checked. How to search is this computer's
-        to say, not the file's.
+        to say, not the file's; what memory points may take is the file's.
         """
         saved = _files.read(Path(folder))
-        index = cls(saved.metric, backend=backend, approximate=approximate)
+        memory = None if saved.n_bytes is None else f"{saved.n_bytes} bytes an item"
+        index = cls(saved.metric, backend=backend, approximate=approximate, memory=memory)
         index._ids = list(saved.ids)
         index._row_of = {one: row for row, one in enumerate(index._ids)}
-        index._parts = [saved.points] if len(saved.points) else []
+        if isinstance(saved.points, CodedPoints):
+            index._quantiser, index._recall = saved.points.quantiser, saved.recall
+            index._parts = [saved.points.codes]
+        else:
+            index._parts = [saved.points] if len(saved.points) else []
         return index
 
     def _finding(self) -> Finder:
         """Return what searches the points that are there now."""
+        self._settle()
         if self._finder is None:
             self._finder = Finder.of(self.metric, self.backend, self.approximate, self.points)
         self._finder.extend(self.points)

@@ -79,7 +79,7 @@ class IndexStore:
         How points are compared.
     model : str
         Fingerprint of the model that makes the points: an index of another model is begun anew.
-    backend, approximate
+    backend, approximate, memory
         See `NeighbourIndex`.
 
     Examples
@@ -101,9 +101,10 @@ class IndexStore:
         model: str,
         backend: Backend = "auto",
         approximate: bool | Literal["auto"] = "auto",
+        memory: str | None = None,
     ) -> None:
         self.model = model
-        self.index = NeighbourIndex(metric, backend=backend, approximate=approximate)
+        self.index = NeighbourIndex(metric, backend=backend, approximate=approximate, memory=memory)
         self._digests: dict[Hashable, bytes] = {}
         self._awaited: list[tuple[Hashable, bytes]] = []
 
@@ -177,8 +178,9 @@ class IndexStore:
         digests = b"".join(self._digests[one] for one in ids)
         table = np.frombuffer(digests, dtype=np.uint8).reshape(-1, DIGEST_BYTES)
         card = {"format": FORMAT, "format_version": FORMAT_VERSION, "model": self.model}
+        saved = self.index.to_files()
         with new_folder(folder, STORE) as place:
-            _files.fill(_files.Saved(self.index.metric, ids, self.index.points), place)
+            _files.fill(saved, place)
             np.save(place / DIGESTS, table, allow_pickle=False)
             (place / STORE).write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
         return Path(folder)

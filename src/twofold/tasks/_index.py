@@ -32,6 +32,7 @@ class IndexRequest:
     id_column: str | None = None
     url: str | None = None
     factory: str | None = None
+    memory: str | None = None
     device: str = "auto"
 
 
@@ -116,6 +117,7 @@ def _store(request: IndexRequest, model: PreparedModel) -> tuple[VectorStore, Ca
             columns=request.columns,
             url=request.url,
             factory=request.factory,
+            memory=request.memory,
         )
         return create_store(request.out, card), card
     store, card = open_store(request.out, model=fingerprint)
@@ -123,6 +125,7 @@ def _store(request: IndexRequest, model: PreparedModel) -> tuple[VectorStore, Ca
         "--store": (request.store, card.store),
         "--url": (request.url, card.url),
         "--factory": (request.factory, card.factory),
+        "--memory": (request.memory, card.memory),
         "--columns": (request.columns, card.columns),
     }
     for option, (wanted, there) in asked.items():

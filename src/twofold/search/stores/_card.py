@@ -36,6 +36,8 @@ class Card:
         Of a database that is a server.
     factory : str or None
         How FAISS makes its index.
+    memory : str or None
+        What points may take, as "64 bytes an item"; None keeps them as they are.
     """
 
     store: StoreName
@@ -45,6 +47,7 @@ class Card:
     columns: tuple[str, ...] = ()
     url: str | None = None
     factory: str | None = None
+    memory: str | None = None
 
     def write(self, folder: Path) -> None:
         """Write the card into a folder."""
@@ -65,6 +68,7 @@ class Card:
                 f"{file} has format version {card.get('format_version')!r}, and this Twofold reads "
                 f"{FORMAT_VERSION}: update Twofold, or {WAY_OUT}."
             )
+        card.setdefault("memory", None)
         if not _is_whole(card):
             raise ValueError(f"{file} is damaged: its entries do not fit together. {WAY_OUT}.")
         return cls(**{field.name: card[field.name] for field in fields(cls)} | _columns(card))
@@ -85,5 +89,5 @@ def _is_whole(card: dict[str, Any]) -> bool:
         and isinstance(card["model"], str)
         and isinstance(columns, list)
         and all(isinstance(name, str) for name in columns)
-        and all(isinstance(card[name], str | None) for name in ("url", "factory"))
+        and all(isinstance(card[name], str | None) for name in ("url", "factory", "memory"))
     )

@@ -50,7 +50,9 @@ class FolderStore:
         columns: Any = None,
     ) -> None:
         self._folder, self._card = folder, card
-        self._index = index or NeighbourIndex(card.metric)
+        if index is None:
+            index = NeighbourIndex(card.metric, memory=card.memory)
+        self._index = index
         self._rows: dict[Hashable, dict[str, Any]] = {}
         self._table: Any = None
         if columns is not None and card.columns:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from twofold._core.files import check_folder_for
+from twofold.search._coded_points import parse_memory
+from twofold.search._quantisers import require_coder
 from twofold.search.stores._card import CARD, Card
 from twofold.search.stores._faiss_file import require_faiss
 from twofold.search.stores._folder import FolderStore
@@ -27,6 +29,8 @@ def create_store(folder: Path, card: Card) -> VectorStore:
         raise ValueError(f"--url names a Qdrant server, and --store is {card.store}.")
     if card.factory is not None and card.store != "faiss":
         raise ValueError(f"--factory is FAISS's, and --store is {card.store}.")
+    if card.memory is not None:
+        _check_memory(card)
     {"faiss": require_faiss, "lance": require_lance, "qdrant": require_qdrant}.get(
         card.store, lambda: None
     )()
@@ -37,6 +41,20 @@ def create_store(folder: Path, card: Card) -> VectorStore:
     store: VectorStore = (LanceStore if card.store == "lance" else QdrantStore)(folder, card)
     card.write(folder)
     return store
+
+
+def _check_memory(card: Card) -> None:
+    """Refuse what cannot be packed as it is asked for, before the work."""
+    if card.store != "folder":
+        raise ValueError(
+            f"--memory is what our own folder packs points into, and --store is {card.store}"
+            + (": say --factory OPQ16,PQ16, for instance." if card.store == "faiss" else ".")
+        )
+    if card.metric == "hamming":
+        raise ValueError("--memory packs points, and this model's are codes of bits already.")
+    n_bytes = parse_memory(card.memory)
+    assert n_bytes is not None
+    require_coder(card.dim, n_bytes)
 
 
 def open_store(folder: Path, *, model: str | None = None) -> tuple[VectorStore, Card]:
