@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
@@ -253,3 +254,9 @@ def test_a_name_that_a_package_passes_on_is_its_module_s():
     graph = import_graph(modules)
     assert (graph[B], graph[C], graph["twofold.cli"]) == ({A}, {"twofold.targets"}, {A})
     assert not first_cycle(modules)
+
+
+@pytest.mark.parametrize("package", ["twofold", *(f"twofold.{name}" for name in LEVEL)])
+def test_every_name_that_a_package_offers_is_there(package):
+    module = importlib.import_module(package)
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []

@@ -55,8 +55,13 @@ def fit(settings: TrainingConfig, **given):
 @pytest.mark.parametrize(
     ("name", "optimiser", "rate"),
     [
-        *[(name, "muon", 0.1) for name in (*FAST_NETWORKS, "conv", "cifar10")],
-        ("conv", "adamw", 5e-3),
+        *[(name, "muon", 0.1) for name in (*FAST_NETWORKS, "conv")],
+        (
+            "cifar10",
+            "muon",
+            0.02,
+        ),  # of .1 a CPU's trainings end anywhere from .15 to .2 of the start
+        ("conv", "adamw", 2e-3),
         ("conv", "sgd", 0.01),
         ("fast-conv", "sgd", 0.003),
     ],

@@ -42,7 +42,7 @@ class NeighbourhoodLoss:
         log_chance = log_chance - torch.logsumexp(negative_distance, dim=1)
         losses = -log_chance if self.loss == "log" else 1 - log_chance.exp()
         counted = alike.any(dim=1)
-        return torch.where(counted, losses, 0).sum() / counted.sum().clamp(min=1)
+        return losses.masked_fill(~counted, 0).sum() / counted.sum().clamp(min=1)
 
 
 def squared_distances(points: Tensor) -> Tensor:

@@ -168,7 +168,6 @@ __all__ = [
     "rebuild_network",
     "refresh_embedder",
     "refuse_augmented",
-    "refuse_not_finite",
     "refuse_other_rows",
     "refuse_unknown_embedder",
     "refuse_views",
