@@ -1,6 +1,6 @@
 """A little of `make fuzz`: mutated files, and the good ones they are made of.
 
-FUZZ_SECONDS says how long at most, 30 by default, and FUZZ_COUNT how many files.
+FUZZ_SECONDS says how long at most, 8 by default, and FUZZ_COUNT how many files.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def test_a_wrong_answer_is_complained_of(tmp_path, read, said):
 
 
 def test_mutated_files_are_read_or_refused_in_a_sentence(tmp_path):
-    count, seconds = os.environ.get("FUZZ_COUNT", "20000"), os.environ.get("FUZZ_SECONDS", "30")
+    count, seconds = os.environ.get("FUZZ_COUNT", "20000"), os.environ.get("FUZZ_SECONDS", "8")
     command = [sys.executable, HERE / "fuzz.py", "--count", count, "--seconds", seconds]
     command += ["--workers", "1"]  # seconds of one processor, not of all
     # The package that is tested here, wherever it lies.
