@@ -38,7 +38,7 @@ def test_a_forest_says_what_scikit_learn_says() -> None:
 
     X, y = _problem()
     settings = BoostingSettings(n_trees=6, n_least=3, n_forests=1)
-    forest = _boosting._fit_scikit_learn(X, y, settings, 7)
+    forest = _boosting._scikit_learn_fits(X, y, settings)(7)
     model = HistGradientBoostingClassifier(
         max_iter=6, max_leaf_nodes=settings.n_leaves, min_samples_leaf=3, early_stopping=False,
         l2_regularization=settings.ridge, max_features=settings.feature_share, random_state=7,
