@@ -119,8 +119,9 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             wanted at prediction. What is itself learnt from these pairs is given by a function
             ``(kept, held_out) -> similarities``: it is called once a fold with the places of pairs
             to learn from, and returns similarities of the pairs held out, which have no item in
-            common with those. With too few pairs for folds, and where the columns alone leave
-            nothing to gain (`columns_score_`), it is not called, and nothing is wanted.
+            common with those; or none at all, shape (n, 0). With too few pairs for folds, and
+            where the columns alone leave nothing to gain (`columns_score_`), it is not called, and
+            nothing is wanted.
         """
         check_count("n_folds", self.n_folds, minimum=2)
         rng = as_generator(self.random_state)
