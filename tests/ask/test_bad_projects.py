@@ -140,7 +140,7 @@ def test_an_export_before_the_first_answer(said, table, tmp_path):
 def test_fit_takes_data_or_a_project(monkeypatch, capsys, table, tmp_path):
     out = tmp_path / "model"
     both = mistake(monkeypatch, capsys, "fit", table, "--project", tmp_path, "--out", out)
-    assert "Name DATA, or by --project" in both
+    assert "Give either DATA or --project" in both
     none = mistake(monkeypatch, capsys, "fit", "--project", tmp_path, "--out", out)
     assert "is no project" in none
     more = mistake(

@@ -209,7 +209,7 @@ MISTAKES = [
     ("fit rows.csv --labels colour", "Missing option '--out'"),
     ("fit rows.csv --labels colour --out", "'--out' requires an argument"),
     ("embed", "Missing argument 'MODEL'; see `twofold embed --help`"),
-    ("fit --out model", "Name DATA, or by --project a folder of .twofold ask."),
+    ("fit --out model", "Give either DATA or --project with a folder of .twofold ask."),
     (SEARCH + "-k 0", r"'-k': .*\b0\b.*; see `twofold search --help`\.$"),
     ("fitt rows.csv", r"^twofold: No such command 'fitt'\. Did you mean 'fit'\?$"),
     ("zzz", r"^twofold: No such command 'zzz'; see `twofold --help`\.$"),

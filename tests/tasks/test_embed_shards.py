@@ -127,7 +127,7 @@ def test_a_shard_with_other_columns_fails_alone(model, shards):
     write_shard(shards / "2.parquet", np.ones((2, 4)), 60, ("a", "b", "c", "e"))
     out = shards.with_name("out")
     ended = run("embed", model, *sorted(shards.iterdir()), "--out", out)
-    assert "120 points of 2 numbers, of 4 files" in ended.output
+    assert "120 points of 2 numbers, from 4 files" in ended.output
     assert isinstance(ended.exception, ValueError)
     assert "1 of 5 files failed" in str(ended.exception)
     assert "2.parquet has no column 'd'" in str(ended.exception)

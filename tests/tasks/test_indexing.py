@@ -58,7 +58,8 @@ def test_rows_are_taken_in_with_their_columns_and_more_of_them_later(model, tmp_
     out = tmp_path / "flowers.index"
     done = run("index", model, tmp_path / "flowers.csv", "--out", out, "--columns", "kind")
     assert done.exit_code == 0, done.output
-    assert "75 rows were taken in; 75 items" in done.output
+    assert "Added 75 rows; " in done.output
+    assert "now has 75 items" in done.output
     parquet.write_table(table_of(slice(1, 21, 2), 70), tmp_path / "more.parquet")
     done = run("index", model, tmp_path / "more.parquet", "--out", out, "--json")
     assert done.exit_code == 0, done.output
