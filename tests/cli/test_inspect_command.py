@@ -52,7 +52,7 @@ def test_tables_a_reading_and_a_page_are_given(
     for text in (
         "The statements",
         "These pairs decide the relation.",
-        "How many pairs it takes",
+        "How many pairs are needed",
         "The most suspicious pairs",
         "Open ",
     ):
@@ -152,7 +152,7 @@ def test_a_page_that_cannot_be_written_is_said_before_any_work(
 ) -> None:
     monkeypatch.setattr("twofold.experiments.inspect_pairs", lambda *_: pytest.fail("worked first"))
     assert _run(monkeypatch, "inspect", str(pairs), "--out", str(tmp_path / "no" / "x.html")) == 2
-    assert "no does not exist: make it first." in capsys.readouterr().err
+    assert "no does not exist: create it first." in capsys.readouterr().err
 
 
 def test_too_few_pairs_are_counted_and_said_not_to_be_gauged(

@@ -66,7 +66,7 @@ def test_alike_is_written_in_many_ways(tmp_path, left, value, grade):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("left,right,similar\na,b,maybe\n", r"'similar' .* first not so at line 2 \('maybe'\)"),
+        ("left,right,similar\na,b,maybe\n", r"'similar' .* none of these is at line 2 \('maybe'\)"),
         ("left,right,similar\na,b,1\na,c,2\n", r"'similar' .* first at line 3 \(2\)"),
         ("left,right,similar\na,b,\n", r"'similar' .* missing or not finite, first at line 2"),
         ("left,right,similar\nx,b,1\ny,a,1\na,b,0\n", r"2 id\(s\) .*left\.csv, first 'x' at line"),

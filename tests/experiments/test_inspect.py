@@ -291,5 +291,5 @@ def test_what_is_odd_is_said_and_what_is_not_is_not():
     assert "fall into 2 parts that no pair joins, the largest of 3 items" in text
     assert "1 pair is stated both as alike and as not alike" in text
     assert "2 dissimilar pairs join two items" in text
-    assert "with several labels an item, it is no error" in text
+    assert "with several labels per item, it is no error" in text
     assert "A few wrong similar pairs are enough" in text

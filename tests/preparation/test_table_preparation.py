@@ -242,9 +242,13 @@ def test_other_columns_beside_are_ignored():
         ({}, {"x": ["a", "a"], "y": [None, None]}, r"No column .*x: the same value .*; y: no row"),
         ({"kinds": {"x": "price"}}, {"x": [1, 2]}, "kinds must be one of"),
         ({"kinds": {"pirce": "number"}}, {"price": [1, 2]}, r"Did you mean 'price'\?"),
-        ({"kinds": {"x": "number"}}, {"x": ["a", "b"]}, r"column 'x' is no number: it holds no nu"),
-        ({"kinds": {"x": "date"}}, {"x": ["a", "b"]}, r"column 'x' is no date"),
-        ({}, {"x": []}, "has no row"),
+        (
+            {"kinds": {"x": "number"}},
+            {"x": ["a", "b"]},
+            r"column 'x' is not of kind number: it holds no nu",
+        ),
+        ({"kinds": {"x": "date"}}, {"x": ["a", "b"]}, r"column 'x' is not of kind date"),
+        ({}, {"x": []}, "has no rows"),
         ({}, {}, "has no column"),
         ({"text": "both"}, {"x": [1, 2]}, "text must be one of"),
         ({}, np.zeros(3), r"array of shape \(n, p\), got ndarray of shape \(3,\)"),
@@ -261,9 +265,9 @@ def test_a_second_table_is_not_taken_for_labels():
 
 
 def test_a_text_model_has_to_be_a_folder(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"'minishlab/potion' is none: .* not downloaded"):
+    with pytest.raises(FileNotFoundError, match=r"'minishlab/potion' is not: .* not downloaded"):
         TablePreparation(text_model="minishlab/potion").fit({"title": WORDS})
-    with pytest.raises(ValueError, match="no text model that can be opened"):
+    with pytest.raises(ValueError, match="cannot be opened as a text model"):
         TablePreparation(text_model=tmp_path).fit({"title": WORDS})
 
 
@@ -285,7 +289,7 @@ def test_what_was_saved_prepares_alike(tmp_path):
     ("change", "message"),
     [
         (lambda d: d.pop("blocks"), "'blocks' must be list"),
-        (lambda d: d.update(version=9), "has version 9, and this Twofold reads 1"),
+        (lambda d: d.update(version=9), "has version 9, but this Twofold reads 1"),
         (lambda d: d.update(version=True), "'version' must be int"),
         (lambda d: d.update(blocks=[]), "there is no block"),
         (lambda d: d["blocks"].append(7), "is no mapping"),

@@ -47,10 +47,10 @@ class Bomb:
 @pytest.mark.parametrize(
     ("path", "body", "status", "sentence"),
     [
-        ("/embed", b"{", 400, "no JSON"),
-        ("/embed", b"\xff\xfe", 400, "no JSON"),
+        ("/embed", b"{", 400, "not JSON"),
+        ("/embed", b"\xff\xfe", 400, "not JSON"),
         ("/embed", b"[" * 3000, 400, "nested too deeply"),
-        ("/embed", b'{"items": [[NaN, 1, 1, 1]]}', 400, "NaN, which is no number"),
+        ("/embed", b'{"items": [[NaN, 1, 1, 1]]}', 400, "NaN, which is not a number"),
         ("/embed", b'{"items": [[1e999, 1, 1, 1]]}', 422, "finite numbers"),
         ("/embed", b"[]", 422, "must be a JSON object, got a list"),
         ("/embed", {}, 422, 'no "items"'),
@@ -62,7 +62,7 @@ class Bomb:
         ("/embed", {"items": [{"a": 1}]}, 422, "all of them numbers"),
         ("/embed", {"items": [None]}, 422, "all of them numbers"),
         ("/embed", {"items": [[10**400, 1, 1, 1]]}, 422, "all of them numbers"),
-        ("/embed", {"items": [[1, 2, 3, 4]] * 21}, 413, "may have 20"),
+        ("/embed", {"items": [[1, 2, 3, 4]] * 21}, 413, "at most 20"),
         ("/embed", b" " * 4001, 413, "more than 4,000 bytes"),
         ("/similarity", {"left": [[1, 2, 3, 4]]}, 422, 'no "right"'),
         ("/similarity", {"left": [[1, 2, 3, 4]], "right": [[1, 2, 3, 4]] * 2}, 422, "has 1 items"),
@@ -85,8 +85,8 @@ def test_a_mistake_is_a_sentence(client, path, body, status, sentence):
     [
         (b"", "cannot be read"),
         (b"\x93NUMPY\x01\x00", "cannot be read"),
-        (npy(np.ones((3, 4)))[:-8], "announces"),
-        (npy(np.ones(4)), "row an item"),
+        (npy(np.ones((3, 4)))[:-8], "declares"),
+        (npy(np.ones(4)), "row per item"),
         (npy(np.ones((2, 5))), "must be 4 numbers"),
         (npy(np.full((2, 4), np.nan)), "finite numbers"),
         (npy(np.array([["a"] * 4])), "a .npy file of numbers"),

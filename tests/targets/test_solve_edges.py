@@ -85,7 +85,7 @@ def test_more_dimensions_than_items(loss):
 
 
 def test_one_class_is_refused_by_the_relation():
-    with pytest.raises(ValueError, match="All 4 items with known labels share one"):
+    with pytest.raises(ValueError, match="All 4 items with known labels have a label in common"):
         LabelRelation([3, 3, 3, 3])
 
 

@@ -135,13 +135,16 @@ REQUEST = FitRequest(data=Path("left.csv"), out=Path("new"), pairs=Path("pairs.c
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"labels": "maker"}, "in one way: --labels COLUMN, --pairs FILE or --triplets FILE; 2"),
-        ({"pairs": None}, "in one way: .* 0 were given"),
+        (
+            {"labels": "maker"},
+            "with exactly one of --labels COLUMN, --pairs FILE and --triplets FILE; 2",
+        ),
+        ({"pairs": None}, "with exactly one of .* 0 were given"),
         ({"pairs": None, "labels": "makers"}, "no column 'makers'.*maker"),
         ({"pairs": None, "labels": "maker", "right": "right.csv"}, "--labels is for one table"),
         ({"data": "nowhere.csv"}, "nowhere.csv does not exist"),
-        ({"out": "model"}, "is there already: name another folder, or add --overwrite"),
-        ({"out": "left.csv"}, "is a file: name a folder"),
+        ({"out": "model"}, "already exists: choose another folder, or add --overwrite"),
+        ({"out": "left.csv"}, "is a file: give a folder"),
         ({"columns": ("titel",), "right": "right.csv"}, "titel.*title"),
     ],
 )

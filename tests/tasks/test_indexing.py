@@ -101,10 +101,10 @@ def test_points_of_shards_are_not_made_again(model, tmp_path, monkeypatch):
     [
         (("{}/none.csv",), "none.csv does not exist"),
         (("{}/f.csv", "--columns", "colour"), "no column 'colour'"),
-        (("{}/f.csv", "{}/again.csv"), "'f0' in .*again.csv stands in more than one row"),
+        (("{}/f.csv", "{}/again.csv"), "'f0' in .*again.csv occurs in more than one row"),
         (("{}/other.csv",), "has no column 'd'"),
         (("{}/points.parquet",), "holds points of another model"),
-        (("{}/f.csv", "--url", "http://127.0.0.1:9"), "--url names a Qdrant server"),
+        (("{}/f.csv", "--url", "http://127.0.0.1:9"), "--url is for a Qdrant server"),
     ],
 )
 def test_a_mistake_is_a_sentence_and_nothing_is_kept(model, tmp_path, words, sentence):

@@ -22,7 +22,7 @@ def check_keys(name: str, keys: ArrayLike, n_items: int | None = None) -> NDArra
     if first.size < called.size:
         again = np.setdiff1d(np.arange(called.size), first)
         raise ValueError(
-            f"{name} must name every item differently; {again.size} come(s) again, first at row "
+            f"{name} must be different for every item; {again.size} are repeated, first at row "
             f"{again[0]} ({called[again[0]]!r})."
         )
     return frozen_copy(called)
@@ -39,7 +39,7 @@ def _of_one_kind(name: str, called: NDArray[Any]) -> NDArray[Any]:
     for key in texts:
         if not isinstance(key, str):
             raise TypeError(
-                f"{name} must be whole numbers, or all of them text, got {key!r} "
+                f"{name} must all be whole numbers or all be text, got {key!r} "
                 f"({type(key).__name__})."
             )
     return texts

@@ -27,7 +27,7 @@ def check_sparse(name: str, matrix: Any) -> Any:
     Other formats come back as COO. Nothing of the caller's is changed.
     """
     if matrix.ndim != 2:
-        raise ValueError(f"{name} must be a sparse matrix of two dimensions, got {matrix.shape}.")
+        raise ValueError(f"{name} must be a two-dimensional sparse matrix, got {matrix.shape}.")
     if matrix.format in ("csr", "csc", "bsr"):
         _check_compressed(name, matrix)
         return matrix

@@ -33,7 +33,7 @@ class LatestModel:
     review : Review
         The latest, which may be of an earlier snapshot.
     map_version, map_places
-        How many maps there were, and the latest: float32, little-endian, two an item.
+        How many maps there were, and the latest: float32, little-endian, two per item.
     failure : str or None
         Why the latest answers were not learnt from.
     """

@@ -44,7 +44,7 @@ class Opened:
     n_looks : int
         Answered in earlier sessions.
     notes : tuple of str
-        What is to be said of the files.
+        What the user should know about the files.
     """
 
     link: str

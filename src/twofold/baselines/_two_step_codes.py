@@ -22,16 +22,16 @@ from twofold.targets import PairBits, random_signs
 
 @dataclass(eq=False, repr=False)
 class TwoStepCodeLearner(CodeLearner):
-    """Two-step hashing: each bit is solved for the pairs, then predicted by a classifier.
+    """Two-step hashing: bits are first solved for from the pairs, then predicted by classifiers.
 
     Parameters
     ----------
     n_bits : int
         Of a code.
     n_similar, n_dissimilar : int
-        Partners an item that are sampled from labels.
+        Partners per item that are sampled from labels.
     embedder : "trees" or scikit-learn classifier
-        Predicts a bit; "trees" boosts them by LightGBM (extra ``lightgbm``).
+        Predicts a bit; "trees" are boosted trees from LightGBM (extra ``lightgbm``).
     random_state : int, Generator or None
         Of pairs, starts and trees.
     """

@@ -188,8 +188,8 @@ class StatementLearner(EmbeddingLearner):
         data = replace(self._fitted_to("fit_parts"), relation=relation)
         if self.metric_step_ is not None:
             raise ValueError(
-                "fit_parts fits the output alone, and the points of this model join its layers: "
-                'fit it with metric="none".'
+                "fit_parts fits only the output, but this model's points join several layers: fit "
+                'it with metric="none".'
             )
         fitting = self._quiet_fitting(data, as_generator(random_state))
         refit, rows = refit_without(fitting, self.selection_, data), np.arange(n_rows(data.X))
@@ -206,8 +206,8 @@ class StatementLearner(EmbeddingLearner):
         if isinstance(data.relation, PairRelation):
             return data, data.relation
         raise TypeError(
-            f"{action} says how likely pairs are alike; triplets, which this model was fitted to, "
-            "only compare. Fit it to a PairRelation."
+            f"{action} needs to know how likely pairs are alike, but this model was fitted to "
+            "triplets, which only compare. Fit it to a PairRelation."
         )
 
     def _fitted_to(self, action: str) -> TrainingData:
@@ -215,14 +215,14 @@ class StatementLearner(EmbeddingLearner):
         check_is_fitted(self)
         if not hasattr(self, "_training_data"):
             raise ValueError(
-                f"This model was saved without what it was fitted to: {action} needs it. Save it "
-                "by save(folder, with_data=True)."
+                f"This model was saved without its training data, which {action} needs. Save it "
+                "with save(folder, with_data=True)."
             )
         if self._training_data is not None:
             return self._training_data
         raise TypeError(
-            f"{action} goes on from statements; this model was fitted to labels, which state all "
-            "pairs at once. For more labels call fit with all of them."
+            f"{action} needs a model fitted to statements, but this one was fitted to labels, "
+            "which state all pairs at once. To add labels, call fit with all of them."
         )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -78,6 +78,6 @@ def _refuse_other_statements(new: Statements, known: Statements, n_items: int) -
         )
     if new.n_items > n_items:
         raise ValueError(
-            f"The relation is about {new.n_items} items, but there are {n_items} rows: those of "
-            "fit and those of X_new."
+            f"The relation is about {new.n_items} items, but there are {n_items} rows, those of "
+            "fit and of X_new together."
         )

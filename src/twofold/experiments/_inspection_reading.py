@@ -13,7 +13,7 @@ SAYS_SOMETHING = 0.65
 """AUROC from which features are said to agree in part; words only, nothing is decided by it."""
 NO_ERROR = (
     "If being alike is transitive, as for classes, each of them or a pair of its chain is wrong; "
-    "if items may be alike for different reasons, as with several labels an item, it is no error."
+    "if items may be alike for different reasons, as with several labels per item, it is no error."
 )
 
 

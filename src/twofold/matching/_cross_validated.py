@@ -57,7 +57,7 @@ def cross_validate(
     folds: list[Fold],
     rng: np.random.Generator,
 ) -> CrossValidated:
-    """Fit a resolved model once a fold, and calibrate by what it says of the others."""
+    """Fit a resolved model once per fold, and calibrate by what it says of the others."""
 
     def fit_score(kept: NDArray[np.int64], held_out: NDArray[np.int64]) -> NDArray[np.float64]:
         return fit_pair_model(model, X[kept], y[kept], rng).score(X[held_out])

@@ -58,12 +58,12 @@ def restore_blocks(
     """Return blocks, plans and parameters that were saved, all of them checked."""
     name = f"The preparation in {folder}"
     if not isinstance(description, Mapping):
-        raise ValueError(f"{name} is damaged: its description is no mapping.")
+        raise ValueError(f"{name} is damaged: its description is not a mapping.")
     whole = Stored(name, description, read_arrays(folder / ARRAYS))
     whole.choice("preparation", ("table",))
     if whole.count("version") != VERSION:
         raise ValueError(
-            f"{name} has version {whole.count('version')}, and this Twofold reads {VERSION}: fit "
+            f"{name} has version {whole.count('version')}, but this Twofold reads {VERSION}: fit "
             "and save it again."
         )
     plans = tuple(_plan(name, facts) for facts in whole.fact("plans", list))
@@ -79,7 +79,7 @@ def restore_blocks(
 
 def _plan(name: str, facts: Any) -> ColumnPlan:
     if not isinstance(facts, dict):
-        raise ValueError(f"{name} is damaged: a plan is no mapping.")
+        raise ValueError(f"{name} is damaged: a plan is not a mapping.")
     stored = Stored(name, facts, {})
     kind: Any = stored.choice("kind", KINDS)
     return ColumnPlan(

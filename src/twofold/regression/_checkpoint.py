@@ -127,8 +127,8 @@ class Checkpoint:
         except _DAMAGE as error:
             raise _unreadable(self.path, error) from error
         raise ValueError(
-            f"{self.path} holds another training (other data, settings or seed): name another "
-            "checkpoint, or remove it to begin anew."
+            f"{self.path} belongs to another training (with other data, settings or seed): choose "
+            "another checkpoint, or remove it to start again."
         )
 
     def keep(self, trainer: Trainer, progress: Progress) -> None:

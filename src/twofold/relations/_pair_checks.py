@@ -53,7 +53,7 @@ def own_weights(values: Any) -> NDArray[np.float32]:
             f"{weight.max():g}. Only proportions count: divide all of them by the largest."
         )
     if weight.size and not weight.any():
-        raise ValueError("weight is 0 for every pair, so that nothing is stated.")
+        raise ValueError("weight is 0 for every pair, so that there is no statement.")
     return _as_float32(weight)
 
 

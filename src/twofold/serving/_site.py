@@ -91,13 +91,13 @@ class Site:
 
     async def _similarity(self, request: Request) -> Response:
         if media_type(request) != JSON:
-            raise RefusedError(415, f"Pairs come as JSON: send Content-Type: {JSON}.")
+            raise RefusedError(415, f"Pairs must be sent as JSON: use Content-Type: {JSON}.")
         body = parse_object(await read_body(request, self._limits))
         left, right = (take_list(body, name, self._limits) for name in ("left", "right"))
         if len(left) != len(right):
             raise RefusedError(
                 422,
-                f'"left" has {len(left)} items and "right" has {len(right)}: item k of the one is '
+                f'"left" has {len(left)} items and "right" has {len(right)}: item k of one is '
                 "compared with item k of the other.",
             )
         points = await self._points(2 * len(left), self._read([*left, *right]))
@@ -145,7 +145,7 @@ class Site:
             return len(listed), self._read(listed), body
         if kind not in items.media_types:
             raise RefusedError(
-                415, f"Send Content-Type: {', or '.join((JSON, *items.media_types))}."
+                415, f"Use Content-Type: {', or '.join((JSON, *items.media_types))}."
             )
         content = await read_body(request, self._limits)
         try:

@@ -18,11 +18,11 @@ class ExportResult:
     out : Path
         The file.
     n_features, n_components : int or None
-        Numbers that it takes of an item, and of a point.
+        Numbers of features of an item, and of components of a point.
     metric : str
-        How points are to be compared.
+        How to compare points.
     note : str
-        What the file takes, and what is not in it.
+        What the file takes as input, and what it does not contain.
     """
 
     out: Path
@@ -33,7 +33,7 @@ class ExportResult:
 
 
 def export_model(model: Path, out: Path, *, overwrite: bool = False) -> ExportResult:
-    """Write the embedding of a model as ONNX, its scaling and the metric step inside.
+    """Export the embedding of a model to ONNX, including its scaling and the metric step.
 
     Parameters
     ----------

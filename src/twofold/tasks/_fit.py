@@ -66,17 +66,17 @@ class FitResult:
     n_items : tuple of int
         Rows of each table.
     stated : dict of str to int
-        What was said, counted: "alike" and "not alike" pairs, "classes", "labels" or "triplets".
+        Numbers of statements: "alike" and "not alike" pairs, "classes", "labels" or "triplets".
     columns : tuple of ColumnPlan
-        What was made of each column of a table.
+        How each column of a table was turned into features.
     n_features, n_components : int
-        Of a row, and of its point.
+        Numbers of features of a row, and of components of its point.
     metric : str
         How points are compared.
     candidates : tuple of Candidate
-        Scored on the pairs held out; empty if none could be.
+        Candidates and their scores on held-out pairs; empty if there were none.
     decision : Decision
-        What decides, and from when on.
+        What decides, and its threshold.
     notes : tuple of str
         What the user should know: dropped columns, another encoding, what could not be scored.
     seconds : dict of str to float
@@ -106,7 +106,7 @@ def fit_files(request: FitRequest, progress: Progress | None = None) -> FitResul
     request : FitRequest
         Files, columns and settings.
     progress : callable (what, share), optional
-        Called as the work goes on.
+        Called as the work progresses.
     """
     check_request(request)
     with gathered() as warned:

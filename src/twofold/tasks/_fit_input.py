@@ -17,7 +17,7 @@ from twofold.tasks._prepared_model import Preparation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitRequest:
-    """What a user asks `twofold fit` for; see the command for each."""
+    """The options of `twofold fit`; see the command's help."""
 
     data: Path
     out: Path

@@ -43,7 +43,7 @@ def check_card(file: Path, card: Any) -> None:
         raise ValueError(f"{file} is damaged: it does not say {FORMAT!r}.")
     if card.get("format_version") != FORMAT_VERSION:
         raise ValueError(
-            f"{file} has format version {card.get('format_version')!r}, and this Twofold reads "
+            f"{file} has format version {card.get('format_version')!r}, but this Twofold reads "
             f"version {FORMAT_VERSION}: fit the model again, or update Twofold."
         )
     keys = {"source", "image_column", "decision", "preparation", "pair_model", "sha256"}
