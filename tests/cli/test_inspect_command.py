@@ -51,7 +51,7 @@ def test_tables_a_reading_and_a_page_are_given(
     printed = capsys.readouterr()
     for text in (
         "The statements",
-        "These pairs decide the relation.",
+        "These pairs determine the relation.",
         "How many pairs are needed",
         "The most suspicious pairs",
         "Open ",

@@ -169,8 +169,8 @@ def test_the_next_address_is_asked_where_the_first_fails(
     ("site", "reason"),
     [
         ("{site}/nowhere", "the answer was 404 Not Found"),
-        ("{site}/broken", "(no connection, or one that broke|.* checksum)"),
-        ("http://127.0.0.1:1", "no connection, or one that broke"),
+        ("{site}/broken", "(no connection, or it was lost|.* checksum)"),
+        ("http://127.0.0.1:1", "no connection, or it was lost"),
     ],
 )
 def test_a_failed_download_is_one_sentence_and_leaves_nothing(

@@ -43,7 +43,7 @@ def test_a_row_may_be_paired_with_the_same_row_of_the_other_table(tmp_path, left
 def test_row_numbers_name_rows_where_no_id_is_known_and_that_is_noted(tmp_path, left):
     pairs = read_pairs(written(tmp_path, "left,right,similar\n0,2,1\n"), left)
     assert (pairs.left.tolist(), pairs.right.tolist()) == ([0], [2])
-    assert "holds row numbers of" in pairs.notes[0]
+    assert "contains row numbers of" in pairs.notes[0]
 
 
 def test_ids_are_preferred_to_row_numbers(tmp_path):

@@ -187,7 +187,7 @@ def test_ids_that_are_no_ids_are_refused(tmp_path):
 def test_a_damaged_parquet_file_is_said_to_be(tmp_path):
     path = parquet_file(tmp_path, left=[0], right=[1], similar=[1])
     path.write_bytes(path.read_bytes()[:40])
-    with pytest.raises(ValueError, match=r"pairs\.parquet cannot be read \(.*\): mend it"):
+    with pytest.raises(ValueError, match=r"pairs\.parquet cannot be read \(.*\): fix it"):
         load_pairs(path)
 
 

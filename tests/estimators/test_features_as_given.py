@@ -56,7 +56,7 @@ def test_they_are_compared_by_what_orders_the_statements_better(metric, kind):
 @pytest.mark.parametrize("embedder", ["auto", Network(max_epochs=1), Ridge()])
 def test_all_columns_are_returned_also_where_fewer_were_asked_for(embedder):
     learner = quick_learner(n_components=2, embedder=embedder)
-    with pytest.warns(RelationWarning, match="n_components=2 is not kept"):
+    with pytest.warns(RelationWarning, match="n_components=2 does not apply"):
         learner.fit(BLOBS, relation=pairs_within(BLOBS_Y))
     assert learner.n_components_ == 5
     np.testing.assert_array_equal(learner.transform(BLOBS), BLOBS)

@@ -201,7 +201,7 @@ def test_what_cannot_be_saved_with_its_data_is_said(tmp_path):
     text = pd.DataFrame({"colour": ["red", "blue", "green"] * 20, "size": range(60)})
     encoded = quick_learner(feedback=0, embedder=make_pipeline(OrdinalEncoder(), Ridge()))
     for learner, sentence in (
-        (quick_learner().fit(X, Y), "needs a model fitted to statements; .* fitted to labels"),
+        (quick_learner().fit(X, Y), "needs a model fitted to statements, .* fitted to labels"),
         (quick_learner(feedback=0).fit(Rows(X), relation=PAIRS), "fitted to a torch Dataset"),
         (encoded.fit(text, relation=PAIRS), "was was fitted to columns of other types"),
     ):
@@ -281,7 +281,7 @@ def test_what_is_no_model_is_refused(model, data, tmp_path):
         ({"learner": "Path"}, "holds a 'Path', which this Twofold does not know"),
         ({"file": "../secret"}, r"is damaged: at embedder/file, '\.\./secret' is not one of"),
         ({"n_views": 4}, r"is damaged: at embedder/n_views, 4 is not one of \[1, 2, 3, 6\]"),
-        ({"n_views": 6}, "is damaged: it averages views of items that are no images"),
+        ({"n_views": 6}, "is damaged: it averages views of items that are not images"),
     ],
 )
 def test_a_card_that_says_something_else_is_refused(model, entries, sentence):

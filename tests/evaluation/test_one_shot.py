@@ -172,9 +172,9 @@ def test_scores_are_frozen():
 
 
 def test_episodes_that_cannot_be_made_are_refused():
-    with pytest.raises(ValueError, match=r"n_way=20 .* there are only 3: take n_way at most 3"):
+    with pytest.raises(ValueError, match=r"n_way=20 .* there are only 3: set n_way to at most 3"):
         one_shot_accuracy(np.eye(4), [0, 0, 1, 2])
-    with pytest.raises(ValueError, match=r"but there are 1: give more classes"):
+    with pytest.raises(ValueError, match=r"but there are only 1: give more classes"):
         one_shot_accuracy(np.eye(4), [0, 0, 0, 0], n_way=2)
     with pytest.raises(ValueError, match=r"Each of 4 classes has only one item.* needs two items"):
         one_shot_accuracy(np.eye(4), [0, 1, 2, 3], n_way=2)

@@ -170,4 +170,4 @@ def test_the_lead_is_what_features_and_pairs_say_together(auroc, headline):
 
 def test_no_disagreement_is_said_too():
     *_, last = read_together(Together(1.0, 5, 5, 0, 0), GAUGE, None)
-    assert last == "They disagree on no pair."
+    assert last == "They do not disagree on any pair."

@@ -44,9 +44,9 @@ def ticking(monkeypatch):
 @pytest.mark.parametrize("n_components", [None, 2])
 def test_features_that_are_perfect_are_returned_as_given_and_that_is_said(n_components):
     X, y = far_apart()
-    not_kept = "; n_components=2 is not kept" if n_components else ""
+    not_kept = "; n_components=2 does not apply" if n_components else ""
     sentence = (
-        r"Nothing learnt orders the \d+ statements held out clearly better than the features do "
+        r"Nothing learnt orders the \d+ held-out statements clearly better than the features do "
         rf"\(1.0000\), so the embedding is the features as given, compared by \w+{not_kept}\."
     )
     with pytest.warns(RelationWarning, match=sentence):

@@ -154,7 +154,7 @@ CASES = [
     (lambda: quick().fit(X, Y).transform(Items([torch.full((4,), np.nan)])), "first in item 0"),
     # More than a computer has.
     (lambda: solve_targets(HUGE, 16), r"2147483647 items in 16 dimensions take .* GB, and this"),
-    (lambda: diagnose(HUGE), r"Graphs of 2147483647 items take .* Number only the items"),
+    (lambda: diagnose(HUGE), r"Graphs of 2147483647 items take .* Only number the items"),
     (lambda: inspect_pairs(HUGE), "take .* GB, and this computer has"),
     (lambda: solve_targets(PAIRS, 10**10), r"30 items in 10000000000 dimensions take .* GB"),
     (lambda: solve_targets(LABELS, 10**11, loss="dot"), "3 items in 100000000000 dimensions"),

@@ -107,7 +107,7 @@ def test_a_table_of_features_is_refused(tmp_path, name, write, sentence):
         (
             "p.parquet",
             make.columns(left=[Decimal(1)], right=[Decimal(2)], similar=[1]),
-            r"must contain row numbers or keys \\(whole numbers or text\\), got decimal128",
+            r"must contain row numbers or keys \(whole numbers or text\), got decimal128",
         ),
         ("p.parquet", make.columns(left=[1.5], right=[2.5], similar=[1]), r"or text\), got double"),
         ("p.parquet", make.columns(left=[None], right=["a"], similar=[1]), r"'left' of .* got null"),

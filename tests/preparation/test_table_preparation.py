@@ -85,7 +85,7 @@ def test_odd_values_in_a_column_of_numbers_are_missing_and_said():
     values = [str(k) for k in range(40)] + ["unknown"]
     (plan,) = TablePreparation().fit({"x": values}).columns_
     assert (plan.kind, plan.n_missing) == ("number", 1)
-    assert "1 value(s) are no number and count as missing, first 'unknown'" in plan.note
+    assert "1 value(s) are not numbers and count as missing, first 'unknown'" in plan.note
 
 
 def test_written_numbers_are_the_numbers():
@@ -292,14 +292,14 @@ def test_what_was_saved_prepares_alike(tmp_path):
         (lambda d: d.update(version=9), "has version 9, but this Twofold reads 1"),
         (lambda d: d.update(version=True), "'version' must be int"),
         (lambda d: d.update(blocks=[]), "there is no block"),
-        (lambda d: d["blocks"].append(7), "is no mapping"),
+        (lambda d: d["blocks"].append(7), "is not a mapping"),
         (lambda d: d["blocks"][0].update(column="elsewhere"), "'elsewhere', which has no features"),
         (lambda d: d["blocks"][0].update(kind="code"), "'kind' is 'code'"),
         (lambda d: d["blocks"][1]["scale"].update(spread=0), "'spread' is 0"),
         (lambda d: d["blocks"][1]["scale"].update(centre="a"), "'centre' must be float"),
         (lambda d: d["plans"][0].update(kind="code"), "'kind' is 'code'"),
         (lambda d: d["plans"][0].update(n_missing=-1), "'n_missing' is -1"),
-        (lambda d: d.update(kinds=3), "'kinds' is no mapping"),
+        (lambda d: d.update(kinds=3), "'kinds' is not a mapping"),
     ],
 )
 def test_a_damaged_description_is_one_sentence(tmp_path, change, message):
@@ -319,7 +319,7 @@ def test_damaged_arrays_are_one_sentence(tmp_path):
         with pytest.raises(ValueError, match=r"safetensors cannot be read"):
             TablePreparation.open(description, tmp_path)
     file.write_bytes(content.replace(b"idf", b"fid"))
-    with pytest.raises(ValueError, match=r"the array 'idf' is not there"):
+    with pytest.raises(ValueError, match=r"the array 'idf' is missing"):
         TablePreparation.open(description, tmp_path)
     file.unlink()
     with pytest.raises(ValueError, match=r"safetensors cannot be read"):

@@ -70,7 +70,7 @@ class Bomb:
         ("/neighbours", GOOD | {"k": True}, 422, "from 1 to 5"),
         ("/neighbours", GOOD | {"k": "²"}, 422, "from 1 to 5"),
         ("/nowhere", GOOD, 404, "no such path"),
-        ("/health", GOOD, 405, "not for this path"),
+        ("/health", GOOD, 405, "not supported for this path"),
     ],
 )
 def test_a_mistake_is_a_sentence(client, path, body, status, sentence):
@@ -170,7 +170,7 @@ def test_a_rate_is_each_client_s_own_and_comes_back():
 def test_more_than_may_wait_is_sent_away(vectors):
     with served(vectors / "model", limits=Limits(waiting=1)) as client:
         status, answer = client.post("/embed", {"items": [[1, 2, 3, 4]] * 2})
-        assert (status, "wait already" in answer["error"]) == (503, True)
+        assert (status, "already waiting" in answer["error"]) == (503, True)
         assert client.post("/embed", GOOD)[0] == 200
 
 

@@ -54,8 +54,8 @@ def test_where_columns_suffice_the_embedding_is_not_asked_and_that_is_said(produ
         )
     )
     sentence = (
-        "The columns alone leave nothing to gain (average precision 1.0000 on pairs held out), so "
-        "the pair model does not ask for the embedding's similarity."
+        "The columns alone leave nothing to gain (average precision 1.0000 on held-out pairs), "
+        "so the pair model does not use the embedding's similarity."
     )
     assert sentence in result.notes
 
@@ -219,4 +219,4 @@ def test_what_was_not_as_usual_in_a_file_of_pairs_is_said(products, tmp_path):
             tmp_path / "rows.csv", read_records(products / "left.csv"), None
         )
     assert (relation.left.tolist(), relation.right.tolist()) == ([0, 0], [1, 2])
-    assert ["holds row numbers of" in note for note in notes] == [True, True]
+    assert ["contains row numbers of" in note for note in notes] == [True, True]

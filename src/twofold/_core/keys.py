@@ -15,7 +15,7 @@ def check_keys(name: str, keys: ArrayLike, n_items: int | None = None) -> NDArra
     """Return the names of items as a read-only array of int64 or str objects, shape (n_items,)."""
     called = as_array(name, keys)
     if called.ndim != 1 or n_items not in (None, called.size):
-        wanted = "one name an item" if n_items is None else f"each of the {n_items} items"
+        wanted = "one name per item" if n_items is None else f"each of the {n_items} items"
         raise ValueError(f"{name} must name {wanted}, got shape {called.shape}.")
     called = _of_one_kind(name, called)
     _, first = np.unique(called, return_index=True)

@@ -177,11 +177,11 @@ def _refuse_disagreement(file: Path, card: dict[str, Any]) -> None:
         "its two input shapes differ": not is_regressor
         and bool(card["input_shape"])
         and card["input_shape"] != shape,
-        "it averages views of items that are no images": embedder.get("n_views", 1) > 1
+        "it averages views of items that are not images": embedder.get("n_views", 1) > 1
         and len(shape) != 3,
         "it has more features than its network takes": bool(shape)
         and n_features not in (None, shape[0]),
-        "it has another number of feature names than of features": names is not None
+        "its number of feature names is not its number of features": names is not None
         and n_features is not None
         and len(names) != n_features,
         f"its items have more than {LARGEST_ITEM} numbers": math.prod(shape) > LARGEST_ITEM,

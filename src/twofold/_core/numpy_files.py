@@ -67,7 +67,7 @@ def read_npz(path: Path) -> Arrays:
     with _named(path), zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         n_bytes = sum(member.file_size for member in members)
-        refuse_bomb(path, n_bytes, "Save the array by np.save if it is truly that large.")
+        refuse_bomb(path, n_bytes, "If the array is really that large, save it with np.save.")
         return {
             member.filename.removesuffix(".npy"): _read_member(archive, member)
             for member in members

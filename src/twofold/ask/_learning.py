@@ -120,7 +120,7 @@ class LearningProcess:
                     self._put(self._latest)
                 return
             sentence = (
-                f"Learning ended {self._n_deaths} times before it came to a result (exit code "
+                f"Learning ended {self._n_deaths} times without a result (exit code "
                 f"{self._process.exitcode}): there may be too little memory. Answers are kept."
             )
         self._deliver(Failed(sentence, n_looks))

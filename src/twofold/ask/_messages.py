@@ -35,7 +35,7 @@ def reply_to(session: Session, visitor: Visitor, text: str) -> list[Reply]:
             raise MessageError(f"There is no message of type {str(kind)[:40]!r}.")
         return handle(session, visitor, message)
     except (ValueError, KeyError) as error:
-        sentence = str(error) if isinstance(error, ValueError) else "The message is not whole."
+        sentence = str(error) if isinstance(error, ValueError) else "The message is incomplete."
         return [{"type": "refused", "key": key, "sentence": sentence}]
 
 

@@ -195,8 +195,8 @@ def _scores(result: FitResult) -> Any:
             (title, *(figure(one.scores, name) for one in result.candidates))
             for title, name in SCORES.items()
         ],
-        title=f"Scores on {n_pairs:,} held-out pairs, {scores.n_similar:,} of them alike, each "
-        "model at its own threshold (95 % intervals)",
+        title=f"On {n_pairs:,} held-out pairs, {scores.n_similar:,} alike, each at its own "
+        "threshold (95 % intervals)",
         text=("",),
     )
 

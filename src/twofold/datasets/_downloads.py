@@ -223,7 +223,7 @@ def _in_words(error: OSError) -> str:
         return f"the answer was {error.response.status_code} {error.response.reason}"
     if isinstance(error, Timeout):
         return f"no answer in {TIMEOUT_SECONDS} s"
-    return "no connection, or one that broke"
+    return "no connection, or it was lost"
 
 
 @contextmanager

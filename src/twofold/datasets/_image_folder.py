@@ -40,7 +40,7 @@ def read_image_folder(folder: Path) -> tuple[NDArray[Any], Any, tuple[str, ...]]
     if all(labels) and len(set(labels)) > 1:
         columns[LABEL] = labels
     ids = np.array(images, dtype=object)
-    notes = (f"{n_others} file(s) in {folder} are no images and were left alone.",)
+    notes = (f"{n_others} file(s) in {folder} are not images and were ignored.",)
     return ids, pa.table(columns), notes if n_others else ()
 
 

@@ -138,7 +138,10 @@ def _rows_of(
     given = columns.ids(name)
     ids, known = as_row_numbers(given, pa.array(names))
     if _are_row_numbers(given, ids, known, records.n_items):
-        note = f"The column {name!r} of {columns.path} holds row numbers of {records.path}, no ids."
+        note = (
+            f"The column {name!r} of {columns.path} contains row numbers of {records.path}, not "
+            "ids."
+        )
         (numbers,) = as_row_numbers(given)
         return np.asarray(numbers.to_numpy(), dtype=np.int64), (note,)
     return look_up(columns, name, ids, known, str(records.path)), ()

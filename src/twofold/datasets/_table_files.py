@@ -111,7 +111,7 @@ class _TableError(ValueError):
 
 
 def _unreadable(file: Path, error: Exception) -> ValueError:
-    return ValueError(f"{file} cannot be read ({reason_of(error)}): mend it, or get it again.")
+    return ValueError(f"{file} cannot be read ({reason_of(error)}): fix it, or get it again.")
 
 
 def _read_parquet(file: Path) -> Any:

@@ -54,7 +54,7 @@ def split_classes(
     classes = _check_enough_classes(membership)
     n_held_out = _check_held_out(held_out, classes.size)
     drawn = rng.permutation(classes)[:n_held_out]
-    return _split(membership, drawn, "draw others by another random_state, or another share")
+    return _split(membership, drawn, "draw others with another random_state, or another share")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class ClassFold:
         if self.shuffle:
             classes = as_generator(self.random_state).permutation(classes)
         for fold in np.array_split(classes, self.n_splits):
-            yield _split(membership, fold, "take fewer folds, or shuffle by another random_state")
+            yield _split(membership, fold, "use fewer folds, or shuffle with another random_state")
 
 
 def _membership(labels: Any) -> sparse.csr_array:

@@ -161,7 +161,7 @@ def _check_episodes(n_way: int, n_episodes: Any, sizes: NDArray[np.int64]) -> No
     else:
         check_count("n_episodes", n_episodes)
     if n_way > sizes.size:
-        way_out = f"take n_way at most {sizes.size}" if sizes.size > 1 else "give more classes"
+        way_out = f"set n_way to at most {sizes.size}" if sizes.size > 1 else "give more classes"
         raise ValueError(
             f"n_way={n_way} needs that many classes, but there are only {sizes.size}: {way_out}."
         )

@@ -289,7 +289,7 @@ METHODS: dict[str, Method] = {
         Method(
             "proxy-anchor",
             "Proxy-Anchor",
-            "a learnt proxy a class",
+            "a learnt proxy per class",
             "today",
             "labels",
             _batch_loss("proxy-anchor"),

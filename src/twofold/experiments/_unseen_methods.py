@@ -167,7 +167,7 @@ UNSEEN_METHODS: dict[str, UnseenMethod] = {
             "twofold-unseen",
             "Twofold, unseen",
             'inner layers of the network, whitened within classes and joined (metric="unseen"); '
-            "what counts is chosen on classes held out",
+            "which layers count is selected on held-out classes",
             "twofold",
             _twofold("unseen"),
             "own",
@@ -175,7 +175,7 @@ UNSEEN_METHODS: dict[str, UnseenMethod] = {
         UnseenMethod(
             "twofold-auto",
             "Twofold, default",
-            "the same, and the network's output as far as an item looks like a kind that was seen "
+            "the same, and the network's output as far as an item resembles a kind that was seen "
             '(metric="auto")',
             "twofold",
             _twofold("auto"),

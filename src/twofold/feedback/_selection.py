@@ -168,15 +168,15 @@ def _winner(
         race.enter(EmbedderCandidate(embedder, replace(guide, n_rounds=best_round)))
     if race.folds and race.beats_features():
         return race.best()
-    why = f"{len(problem.statements)} statement(s) are too few to learn from and to validate on"
+    why = f"{len(problem.statements)} statement(s) are too few for learning and validation"
     if race.folds:
         why = (
-            f"Nothing learnt orders the {race.n_validated} statements held out clearly better than "
-            f"the features do ({race.features_score:.4f})"
+            f"Nothing learnt orders the {race.n_validated} held-out statements clearly better "
+            f"than the features do ({race.features_score:.4f})"
         )
     kept = f"so the embedding is the features as given, compared by {race.reference.metric}"
     if n_components is not None:
-        kept += f"; n_components={n_components} is not kept"
+        kept += f"; n_components={n_components} does not apply"
     warn_user(f"{why}, {kept}.", RelationWarning)
     return race.reference, 0
 

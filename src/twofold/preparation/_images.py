@@ -286,7 +286,7 @@ def _refuse_many_unreadable(paths: Sequence[Path], unreadable: Mapping[int, str]
 def _shown_reason(error: BaseException) -> str:
     """Return what pillow says, without the object's address."""
     said = reason_of(error)
-    return "it is no picture" if "cannot identify" in said else said
+    return "it is not a picture" if "cannot identify" in said else said
 
 
 def _say_unreadable(paths: Sequence[Path], unreadable: Mapping[int, str]) -> str:

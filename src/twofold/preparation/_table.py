@@ -248,7 +248,7 @@ def _fit_column(name: str, column: Any, told: Told) -> tuple[Block | None, Colum
     n_features = 0 if block is None else block.n_features
     note = told.note
     if block is not None and not n_features:
-        block, note = None, "nothing in it comes twice"
+        block, note = None, "nothing occurs twice in it"
     return block, ColumnPlan(name, told.kind, n_missing, n_features, note)
 
 

@@ -70,7 +70,7 @@ def restore_blocks(
     blocks = []
     for number, facts in enumerate(whole.fact("blocks", list)):
         if not isinstance(facts, dict):
-            whole.refuse(f"block {number} is no mapping")
+            whole.refuse(f"block {number} is not a mapping")
         label = f"{name}, block {number},"
         blocks.append(restore_block(Stored(label, facts, whole.arrays_of(str(number)))))
     _refuse_disagreement(whole, blocks, plans)
@@ -110,10 +110,10 @@ def _refuse_disagreement(
 def _parameters(whole: Stored) -> dict[str, Any]:
     kinds, columns, model = (whole.facts.get(key) for key in ("kinds", "columns", "text_model"))
     if not (kinds is None or isinstance(kinds, dict)):
-        whole.refuse("'kinds' is no mapping")
+        whole.refuse("'kinds' is not a mapping")
     if not (columns is None or isinstance(columns, list)):
-        whole.refuse("'columns' is no list")
+        whole.refuse("'columns' is not a list")
     if not (model is None or isinstance(model, str)):
-        whole.refuse("'text_model' is no path")
+        whole.refuse("'text_model' is not a path")
     text = whole.choice("text", ("together", "apart"))
     return {"kinds": kinds, "columns": columns, "text": text, "text_model": model}

@@ -245,5 +245,5 @@ _DAMAGE = (LookupError, TypeError, ValueError, RuntimeError, AttributeError, Ove
 
 def _unreadable(path: Path, error: Exception) -> ValueError:
     return ValueError(
-        f"{path} is no checkpoint that can be read ({reason_of(error)}): remove it to begin anew."
+        f"{path} cannot be read as a checkpoint ({reason_of(error)}): remove it to start again."
     )

@@ -47,7 +47,7 @@ def similar_graph(relation: PairRelation) -> sparse.csr_array:
     refuse_beyond_memory(
         f"Graphs of {relation.n_items} items",
         GRAPH_BYTES * relation.n_items,
-        "Number only the items that are in some pair: np.unique(ids, return_inverse=True).",
+        "Only number the items that are in some pair: np.unique(ids, return_inverse=True).",
     )
     alike = relation.similar > 0.5
     left, right = relation.left[alike], relation.right[alike]

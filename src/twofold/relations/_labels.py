@@ -198,7 +198,7 @@ class LabelRelation:
         refuse_beyond_memory(
             f"{n_similar + n_dissimilar} partners for each of {self.n_items} items",
             PAIR_BYTES * (n_similar + n_dissimilar) * self.n_items,
-            "Ask for fewer: 10 of each kind are usual.",
+            "Ask for fewer: the usual number is 10 of each kind.",
         )
         rng = as_generator(random_state)
         if self.is_partition:

@@ -283,7 +283,7 @@ def check_pair_relation(relation: Any) -> None:
     if not isinstance(relation, PairRelation):
         hint = ""
         if type(relation).__name__ == "LabelRelation":
-            hint = " Its sample_pairs() draws some of the pairs that labels state."
+            hint = " Its sample_pairs() draws pairs from the labels."
         raise TypeError(f"relation must be a PairRelation, got {type(relation).__name__}.{hint}")
 
 

@@ -31,7 +31,7 @@ CARD, POINTS, NUMBERS, NAMES = "index.json", "points.npy", "ids.npy", "ids.json"
 CODES = "codes.npy"
 FORMAT, FORMAT_VERSION, CODED_VERSION = "twofold-index", 1, 2
 """The second is of an index that was told what memory points may take."""
-WAY_OUT = "make the index again"
+WAY_OUT = "rebuild the index"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

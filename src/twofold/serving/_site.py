@@ -167,7 +167,9 @@ class Site:
         except MISTAKES as mistake:
             raise RefusedError(422, str(mistake)) from mistake
         except OverloadedError:
-            sentence = f"More than {self._limits.waiting:,} items wait already: come again."
+            sentence = (
+                f"More than {self._limits.waiting:,} items are already waiting: try again later."
+            )
             raise RefusedError(503, sentence, {"retry-after": "1"}) from None
 
     async def _asked(self, work: Callable[[], Any]) -> Any:
@@ -188,7 +190,7 @@ async def _refused(request: Request, refused: Exception) -> Response:
 async def _no_such(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     sentence = (
-        f"{request.method} is not for this path: see /openapi.json."
+        f"{request.method} is not supported for this path: see /openapi.json."
         if error.status_code == 405
         else "There is no such path here: see /openapi.json."
     )
@@ -197,4 +199,4 @@ async def _no_such(request: Request, error: Exception) -> Response:
 
 async def _ours(request: Request, error: Exception) -> Response:
     del request, error  # the server prints it
-    return JSONResponse({"error": "The server made a mistake; it goes on."}, status_code=500)
+    return JSONResponse({"error": "Internal error; the server keeps running."}, status_code=500)

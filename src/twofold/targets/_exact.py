@@ -30,7 +30,7 @@ def why_not_exact(
     `is_free` says that neither init nor prior was given.
     """
     if not is_free:
-        return "an exact solution has no use for init or prior"
+        return "an exact solution cannot use init or prior"
     if isinstance(loss, DotLoss):
         return None
     if not relation.is_partition:

@@ -155,7 +155,7 @@ def _refuse_too_large(n_targets: int, dim: int) -> None:
     refuse_beyond_memory(
         f"Targets of {n_targets} items in {dim} dimensions",
         N_TABLES * 4 * n_targets * dim,
-        "Lower n_components, or number only the items that are in some statement.",
+        "Lower n_components, or only number the items that are in some statement.",
     )
 
 
@@ -187,7 +187,7 @@ def _resolve_method(
         return "adam"
     if not isinstance(objective, BUILT_IN):
         if method != "auto":
-            _refuse(method, "a loss of one's own is minimised over pairs")
+            _refuse(method, "your own loss is minimised over pairs")
         return "adam"
     not_exact = why_not_exact(relation, objective, dim, is_free)
     not_spread = why_not_spread(relation, dim, is_free)

@@ -79,8 +79,8 @@ class EmbedShardsResult:
         listed = "; ".join(one.why_not.rstrip(".") for one in self.failures[:10])
         more = f"; and {len(self.failures) - 10} more" if len(self.failures) > 10 else ""
         return (
-            f"{len(self.failures)} of {self.n_shards} files failed: {listed}{more}. The others are "
-            f"in {self.out}: the same command goes on with those that are missing."
+            f"{len(self.failures)} of {self.n_shards} files failed: {listed}{more}. The others "
+            f"are in {self.out}: run the same command again for the missing ones."
         )
 
 

@@ -50,10 +50,10 @@ def export_model(model: Path, out: Path, *, overwrite: bool = False) -> ExportRe
     opened = PreparedModel.open(model, device="cpu")
     opened.learner.to_onnx(out)
     notes = {
-        "features": "It takes rows of features as they were fitted on.",
-        "images": "It takes images as bytes of one size, (n, channels, height, width).",
-        "table": "It takes features as the model's own preparation makes them of a table, which is "
-        "not inside: twofold.tasks.PreparedModel.open(MODEL).features(records) does.",
+        "features": "It takes rows of features like those it was fitted on.",
+        "images": "It takes images as bytes, all of the same size, (n, channels, height, width).",
+        "table": "It takes features prepared from a table by the model's own preparation, which it "
+        "does not contain: use twofold.tasks.PreparedModel.open(MODEL).features(records).",
     }
     return ExportResult(
         out,

@@ -171,8 +171,8 @@ def _hold_out(request: FitRequest, given: Input, relation: Relation) -> HeldOut 
     """Return pairs to score on; where none can be had, note why."""
     if isinstance(relation, TripletRelation):
         given.notes.append(
-            "Triplets compare and do not say what is alike, so there is no threshold: see "
-            "`twofold search`, or calibrate one on pairs."
+            "Triplets only compare, so there is no threshold: use `twofold search`, or calibrate "
+            "a threshold on pairs."
         )
         return None
     if request.valid is not None and isinstance(relation, PairRelation):
@@ -182,8 +182,8 @@ def _hold_out(request: FitRequest, given: Input, relation: Relation) -> HeldOut 
     held = hold_out(relation, request.seed, REFIT_SHARE if is_dear else SHARE)
     if held is None:
         given.notes.append(
-            "Too little is stated to hold some of it out: there is no score and no threshold. "
-            "State more, of both kinds."
+            "There are too few statements to hold some of them out, so there is no score and no "
+            "threshold. Add more, of both kinds."
         )
     return held
 

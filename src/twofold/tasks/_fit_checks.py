@@ -87,7 +87,7 @@ def _refuse_many_components(request: FitRequest, n_items: int) -> None:
         refuse_beyond_memory(
             f"{request.n_components:,} components of {n_items:,} rows",
             4 * COPIES * request.n_components * max(n_items, HIDDEN),
-            "Ask for fewer by --components.",
+            "Ask for fewer with --components.",
         )
 
 

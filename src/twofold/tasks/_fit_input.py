@@ -113,7 +113,7 @@ def _leave_out(given: Input, decoded: list[DecodedImages], paths: list[list[Path
         for row, why in one.unreadable.items()
     ]
     given.notes.append(
-        f"{len(wrong)} image(s) cannot be read and are left out, first {wrong[0][0]} "
+        f"{len(wrong)} image(s) cannot be read and are skipped, first {wrong[0][0]} "
         f"({wrong[0][1]})."
     )
     first = given.left.n_items

@@ -30,7 +30,7 @@ def check_digests(place: Path, noted: dict[str, Any]) -> None:
     names = sorted(noted.keys() | there.keys())
     changed = next((name for name in names if noted.get(name) != there.get(name)), None)
     if changed is not None:
-        what = "is not there" if changed not in there else "is not as it was saved"
+        what = "is not there" if changed not in there else "is not as saved"
         raise ValueError(
             f"{place} is damaged or was changed: {changed[:80]!r} {what}. Get the model "
             "again, or fit it again."

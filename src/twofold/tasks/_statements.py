@@ -67,9 +67,7 @@ def _said_of(where: str) -> Iterator[None]:
     except ValueError as error:
         if where in str(error) or "has no column" in str(error):
             raise
-        raise ValueError(
-            f"{where} has too few statements to learn from ({reason_of(error)})."
-        ) from error
+        raise ValueError(f"{where} is not enough to learn from ({reason_of(error)}).") from error
 
 
 def _two_sided(relation: Relation) -> Relation:

@@ -13,7 +13,7 @@ from twofold.search._space import Metric
 
 CARD, FORMAT, FORMAT_VERSION = "vectors.json", "twofold-vectors", 1
 StoreName = Literal["folder", "faiss", "lance", "qdrant"]
-WAY_OUT = "make the index again"
+WAY_OUT = "rebuild the index"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
