@@ -1,4 +1,4 @@
-"""Where a server listens, and how it ends: a free port, and a signal that says so."""
+"""Where a server listens: a free port; and how it ends: by a signal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Something is off: answers that contradict each other or the rest, with what says so."""
+"""Something is off: answers that contradict each other or the rest, with the evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A picture that is dropped on the page: its features, made as those of the items were."""
+"""The features of a picture dropped on the page, computed like those of the items."""
 
 from __future__ import annotations
 

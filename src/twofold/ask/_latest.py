@@ -1,4 +1,4 @@
-"""The latest of what the worker made: a snapshot, what was inspected of it, and its map."""
+"""The worker's latest results: a snapshot, its inspection, and its map."""
 
 from __future__ import annotations
 

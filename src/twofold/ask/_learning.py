@@ -1,6 +1,6 @@
-"""The worker as the server sees it: answers go in, snapshots come back, and one that dies returns.
+"""The worker as the server sees it: answers go in, snapshots come back; if it dies, it restarts.
 
-It is told everything that stands, each time: another worker can go on where one was killed.
+It gets all valid answers each time, so that another worker can continue where one was killed.
 """
 
 from __future__ import annotations

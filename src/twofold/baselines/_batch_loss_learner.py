@@ -1,4 +1,4 @@
-"""Today's metric losses: every pair of a batch counts, at one pass an item."""
+"""Current metric losses: every pair of a batch counts, with one pass per item."""
 
 from __future__ import annotations
 

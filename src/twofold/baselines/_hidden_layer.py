@@ -1,4 +1,4 @@
-"""What a classifier's last layer is given: the network with that layer taken out of the way."""
+"""The input of a classifier's last layer: the network without that layer."""
 
 from __future__ import annotations
 

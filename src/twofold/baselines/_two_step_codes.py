@@ -1,4 +1,4 @@
-"""Two-step hashing as it was published: pairs give a bit, boosted trees predict it, and so on.
+"""Two-step hashing as published: solve a bit from pairs, predict it by boosted trees, repeat.
 
 Lin and others, "Fast Supervised Hashing with Decision Trees", 2014: the bits that follow are solved
 with the ones that the trees predict, so that they make up for what these get wrong.

@@ -1,4 +1,4 @@
-"""`twofold index MODEL DATA --out INDEX`: points that are kept, to be searched and served."""
+"""`twofold index MODEL DATA --out INDEX`: an index of points, to search and serve."""
 
 from __future__ import annotations
 

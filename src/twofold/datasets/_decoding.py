@@ -1,4 +1,4 @@
-"""Image files to arrays of one size: decoded, scaled, and their centre taken, by pillow."""
+"""Image files to arrays of one size: decoded, scaled, and cropped to the centre, by pillow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entity resolution: pairs of records, and whether both describe one thing.
+"""Entity resolution: pairs of records, and whether both describe the same thing.
 
 Three of Magellan's sets in Ditto's layout: amazon-google, dblp-acm, fodors-zagats.
 """

@@ -1,4 +1,4 @@
-"""What a learner was fitted to: kept beside it, extended by updates, saved so that work goes on."""
+"""A learner's training data: kept with it, extended by updates, saved to continue later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The AUROC over every pair of a labelled set, so that no sample of pairs adds its chance."""
+"""The AUROC over all pairs of a labelled set, without the chance of a sample."""
 
 from __future__ import annotations
 

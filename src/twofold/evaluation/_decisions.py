@@ -1,4 +1,4 @@
-"""How good a decision "alike or not" is: ranking, the calls at a threshold, and how sure both are.
+"""How good decisions are: the ranking, the decisions at a threshold, and their intervals.
 
 Pairs that share a record are right or wrong together, so intervals draw whole units: by default the
 pairs of one left item.

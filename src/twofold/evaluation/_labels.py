@@ -1,4 +1,4 @@
-"""What items truly are: a class each, or a row of a 0/1 matrix, checked."""
+"""Labels of items: one class each, or a row of a 0/1 matrix, checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often one example a class is enough to tell what a new item is.
+"""How often one example per class is enough to classify a new item.
 
 An episode has one support item of each of `n_way` classes and one query, another item of one of
 these; it is right if the query's own class lies nearest. Episodes are drawn, or their expectation

@@ -1,4 +1,4 @@
-"""From which similarity on a pair is called alike: thresholds fitted on pairs that are known."""
+"""The similarity from which a pair is called alike: thresholds fitted on known pairs."""
 
 from __future__ import annotations
 

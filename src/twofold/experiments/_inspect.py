@@ -1,4 +1,4 @@
-"""The truth about a user's pairs: counted, gauged, and the most suspicious named."""
+"""An inspection of a user's pairs: counts, gauge, and the most suspicious ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pair model by cross-validation: what it says of pairs whose items it was not fitted to."""
+"""A pair model in cross-validation: its scores of pairs whose items it was not fitted to."""
 
 from __future__ import annotations
 

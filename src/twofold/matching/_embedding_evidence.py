@@ -1,4 +1,4 @@
-"""What an embedding says of pairs: how similar, and whether a record has a better partner."""
+"""An embedding's evidence on pairs: similarity, and whether a record has a better partner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pair of records says: similarities of each column, and of all columns joined.
+"""The features of a pair of records: similarities of each column, and of all columns joined.
 
 `fit_comparison` counts how rare words are in the tables; a `Comparison` then prepares tables and
 compares pairs of their rows. Nothing here knows which pairs are alike.

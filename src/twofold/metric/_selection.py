@@ -1,4 +1,4 @@
-"""What of the metric step is open, chosen on kinds held out: whole kinds, not items."""
+"""Selection in the metric step, on kinds that were held out: whole kinds, not items."""
 
 from __future__ import annotations
 

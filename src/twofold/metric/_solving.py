@@ -1,4 +1,4 @@
-"""The step from its beginning: hold kinds out, train without them, choose, solve on all.
+"""The whole metric step: hold kinds out, train without them, select, solve on all.
 
 The choice needs an embedder that has not seen some kinds, so one is trained a second time. Who
 trains, and on what, is the caller's: here are only rows, kinds and layers.

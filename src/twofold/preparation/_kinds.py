@@ -1,4 +1,4 @@
-"""Columns told apart: numbers, categories, dates, text, vectors, images, ids, and the useless."""
+"""Detects the kinds of columns: number, category, date, text, vector, image, id, or useless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a column: its kind, and what a user should know of it."""
+"""How a column is turned into features, and what a user should know about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table to features: columns told apart, each by what suits its kind, side by side."""
+"""A table to features: each column by its kind, side by side."""
 
 from __future__ import annotations
 

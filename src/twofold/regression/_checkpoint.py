@@ -1,4 +1,4 @@
-"""A training on disk, so that one that was interrupted goes on where it was.
+"""A training on disk, so that an interrupted one continues where it stopped.
 
 One safetensors file holds weights, the optimisers' moments and the generators' states; reading it
 runs nothing. It names the training it belongs to, and no other takes it up.

@@ -1,4 +1,4 @@
-"""Targets that take few values, as those of classes do: which one, rather than how far off.
+"""Targets with few distinct values, as for classes: learn which one it is, not how far off.
 
 Squared error aims at the mean of the targets that items like this one have, E[t | x]. Where there
 are few targets, that mean is Σ_k p_k(x) t_k, and the chances p_k are learnt faster and better by

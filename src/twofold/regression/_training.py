@@ -99,22 +99,22 @@ class TrainingConfig:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Epoch:
-    """What a callback is told after every epoch.
+    """What a callback gets after every epoch.
 
     Attributes
     ----------
     number, n_epochs : int
-        Which epoch, from 1, of how many.
+        Number of the epoch, from 1, and of all epochs.
     loss : float
         Mean over the epoch's examples.
     validation_loss : float or None
-        After it, where a part is held out.
+        Loss on the validation part after the epoch, if there is one.
     seconds : float
-        Of training so far; validation and callbacks are not counted.
+        Seconds of training so far, without validation and callbacks.
     network : nn.Module
-        As it stands, not to be changed.
+        The network at this point, which must not be changed.
     embed : callable (X) -> ndarray, or None
-        The embedding of any features by the network as it stands, where a learner trains it.
+        Embeds any features with the network at this point, if a learner trains it.
     """
 
     number: int

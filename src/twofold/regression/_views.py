@@ -1,4 +1,4 @@
-"""An item seen several ways when it is embedded, and what a network makes of these views averaged.
+"""Several views of an item when it is embedded; the network's outputs are averaged.
 
 A network that was trained on images mirrored and moved knows most of each view, and something else
 of every one: their mean is nearer to what the item is.

@@ -1,4 +1,4 @@
-"""Statements parted into folds, so that none is scored by what it says itself."""
+"""Statements split into folds, so that none is scored by a fit that has seen it."""
 
 from __future__ import annotations
 

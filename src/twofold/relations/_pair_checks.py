@@ -1,4 +1,4 @@
-"""What statements about pairs must be: numbers in range, two items, and no secret contradiction."""
+"""Checks of statements about pairs: numbers in range, two items, contradictions reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of an inspection of pairs: a pure function of what it diagnosis."""
+"""The page of an inspection of pairs: a pure function of its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points that are kept as codes of a few bytes, and read as what these stand for."""
+"""Points that are stored as codes of a few bytes, and decoded when they are read."""
 
 from __future__ import annotations
 

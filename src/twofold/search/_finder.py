@@ -1,4 +1,4 @@
-"""Who searches: FAISS or blocks of a product, exact or by lists; every "auto" is resolved here."""
+"""Which search is used: FAISS or blocks, exact or by lists; every "auto" is resolved here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What indexed items are called: anything that can be a key of a dict, each id once."""
+"""Ids of indexed items: anything that can be a key of a dict, each id once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a quick search returns, put in the order of a second embedding of the same items."""
+"""The results of a quick search, reordered by a second embedding of the same items."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Before anything else sees a request: who sends it, how often, and what came of it.
+"""Checks of every request before all else: who sends it, how often; and the outcome is counted.
 
-A server on this machine alone answers to its own names, and to no page of another site: such a page
-could otherwise ask it in the name of whoever reads that page.
+A server that only listens to this machine answers requests for its own names, and none from pages
+of other sites: these could otherwise use it on behalf of whoever reads them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Counts of what was served, as Prometheus reads them: text, a line a number."""
+"""Counts of what was served, in Prometheus' text format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server says of itself: an OpenAPI document, and a page with a command for each path."""
+"""The server's description: an OpenAPI document, and a page with a command for each path."""
 
 from __future__ import annotations
 

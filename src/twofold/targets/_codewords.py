@@ -1,4 +1,4 @@
-"""Well separated codes for classes: every two differ in as near to half of their bits as can be."""
+"""Well separated codes for classes: any two differ in as nearly half of their bits as possible."""
 
 from __future__ import annotations
 

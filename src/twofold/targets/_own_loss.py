@@ -1,4 +1,4 @@
-"""A loss of a user's own, checked once when it is handed in.
+"""A loss of the user's own, checked once when it is passed.
 
 Its slope is compared with finite differences of its value, and its direction with what alike means:
 a gradient that is wrong, or a sign that is flipped, would otherwise be minimised without a word.

@@ -1,7 +1,7 @@
-"""`twofold embed` of many files: shards in, shards out, gone on with where it ended.
+"""`twofold embed` of many files: shards in, shards out; an interrupted run continues.
 
-A shard of points says of itself what it was made of, so that nothing else has to be kept: who comes
-again makes those that are missing, or whose file has changed.
+A shard of points records what it was made from, so that nothing else has to be stored: a later run
+makes the shards that are missing, or whose file has changed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`twofold fit`: from a user's files to a model that takes such rows, and what it is worth."""
+"""`twofold fit`: from a user's files to a model for such rows, with its scores."""
 
 from __future__ import annotations
 

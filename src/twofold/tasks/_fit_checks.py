@@ -1,4 +1,4 @@
-"""What is wrong with a request to fit, found before the work: options, places, columns, tables."""
+"""Errors in a request to fit, found before the work: options, places, columns, tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An index that was made before, opened for the model that made it and for no other."""
+"""Opens an existing index, for the model that made it and for no other."""
 
 from __future__ import annotations
 

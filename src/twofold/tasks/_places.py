@@ -1,4 +1,4 @@
-"""Where outputs go: never over something that is there, unless the user says so."""
+"""Checks of outputs: nothing that exists is replaced unless the user says so."""
 
 from __future__ import annotations
 

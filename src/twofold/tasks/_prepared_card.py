@@ -1,4 +1,4 @@
-"""What stands in `prepared.json`, looked through before anything is made of it."""
+"""The content of `prepared.json`, checked before anything is made of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store says of itself, in the folder that stands for it: `vectors.json`."""
+"""The description of a store, in the folder that stands for it: `vectors.json`."""
 
 from __future__ import annotations
 

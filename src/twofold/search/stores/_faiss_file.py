@@ -1,4 +1,4 @@
-"""Points as a file that FAISS opens by itself, here or where there is no Twofold.
+"""Points as a file that FAISS can open without Twofold.
 
 It is written and never read: FAISS trusts what it reads.
 """
