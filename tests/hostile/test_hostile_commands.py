@@ -150,7 +150,10 @@ MISTAKES = [
         "fit one_kind.csv --labels kind --out model",
         r"'kind' of one_kind\.csv is not enough",
     ),
-    ("fit no_kind.csv --labels kind --out model", r"'kind' of no_kind\.csv is not enough .*is unknown"),
+    (
+        "fit no_kind.csv --labels kind --out model",
+        r"'kind' of no_kind\.csv is not enough .*is unknown",
+    ),
     (
         "fit one.csv --labels kind --out model",
         r"'kind' of one\.csv is not enough to learn",
