@@ -16,7 +16,7 @@ from twofold.report import latex_table, markdown_table
 
 
 class Discriminant:
-    """Linear discriminant analysis by hand: all that a method needs is fit and transform."""
+    """Linear discriminant analysis by hand: a method needs only fit and transform."""
 
     metric_ = "euclidean"
 
