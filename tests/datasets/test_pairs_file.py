@@ -155,7 +155,7 @@ def test_an_unknown_key_is_named_with_its_line(tmp_path):
     path = text_file(tmp_path, "left,right,similar\nann,bob,1\nbob,eva,0\nzoe,eva,0\n")
     with pytest.raises(
         ValueError,
-        match=r"2 id\(s\) in the column 'right' .* first 'eva' at line 3; its 3 rows .* to 'zoe'",
+        match=r"2 id\(s\) in the column 'right' .* first 'eva' at line 3; .* 3 rows .* to 'zoe'",
     ):
         load_pairs(path, keys=["ann", "bob", "zoe"])
 
@@ -180,7 +180,7 @@ def test_missing_values_of_parquet_are_named(tmp_path):
 
 def test_ids_that_are_no_ids_are_refused(tmp_path):
     path = parquet_file(tmp_path, left=[0.5, 1.0], right=[1, 2], similar=[1.0, 0.0])
-    with pytest.raises(ValueError, match=r"'left' .* whole numbers or text\), got double"):
+    with pytest.raises(ValueError, match=r"'left' .*whole numbers or text\), got double"):
         load_pairs(path)
 
 

@@ -203,7 +203,7 @@ def test_what_cannot_be_saved_with_its_data_is_said(tmp_path):
     for learner, sentence in (
         (quick_learner().fit(X, Y), "needs a model fitted to statements, .* fitted to labels"),
         (quick_learner(feedback=0).fit(Rows(X), relation=PAIRS), "fitted to a torch Dataset"),
-        (encoded.fit(text, relation=PAIRS), "was was fitted to columns of other types"),
+        (encoded.fit(text, relation=PAIRS), "was fitted to columns of other types"),
     ):
         with pytest.raises(TypeError, match=sentence):
             learner.save(tmp_path / "model", with_data=True)

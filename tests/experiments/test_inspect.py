@@ -181,14 +181,14 @@ def test_what_to_ask_next_is_unknown_and_partly_alike():
     alike = [DIGITS.target[one.left] == DIGITS.target[one.right] for one in suggestions]
     assert 5 <= sum(alike) < 20  # two at random
     assert inspection.to_json()["suggested"][0]["probability"] == suggestions[0].probability
-    assert any("pairs to ask next" in sentence for sentence in inspection.reading)
+    assert any("pairs to ask about next" in sentence for sentence in inspection.reading)
 
 
 def test_that_nothing_is_left_to_ask_is_said():
     relation = PairRelation([0, 0, 1], [1, 2, 2], [1, 0, 0], n_items=3)
     found = inspect_pairs(relation, np.eye(3), n_suggested=4)
     assert found.suggestions == ()
-    assert any("No pair is left to ask about" in sentence for sentence in found.reading)
+    assert any("no pairs left to ask about" in sentence for sentence in found.reading)
 
 
 def test_nothing_is_suggested_unless_wanted_nor_without_features(inspected, clear):
@@ -271,7 +271,7 @@ def gauge_with(*points):
         (((100, 0.5), (200, 0.7)), "use features", "400 such pairs would be enough, 1.6 times"),
         (((100, 0.5), (200, 0.85)), "use features", "All 250 together may just be enough."),
         (((100, 0.85), (200, 0.85)), "use features", "the curve has levelled off"),
-        (((100, 0.5), (200, 0.5)), "use features", "they do not say yet"),
+        (((100, 0.5), (200, 0.5)), "use features", "cannot be said yet"),
     ],
 )  # fmt: skip
 def test_the_gauge_reads_as_what_to_do(points, headline, ending):

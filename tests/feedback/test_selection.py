@@ -60,7 +60,7 @@ def test_features_that_are_perfect_are_returned_as_given_and_that_is_said(n_comp
 
 
 def test_too_few_statements_are_said_to_be_too_few():
-    with pytest.warns(RelationWarning, match=r"2 statement\(s\) are too few to learn"):
+    with pytest.warns(RelationWarning, match=r"2 statement\(s\) are too few for learning"):
         selection = select(statements=PairRelation([0, 2], [1, 3], [0, 1], 60))
     assert selection.candidate == "features as given"
     assert selection.expected is None

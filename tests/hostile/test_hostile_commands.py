@@ -194,7 +194,7 @@ MISTAKES = [
     ("evaluate rows.csv rows.csv --pairs pairs.csv", r"There is no model folder rows\.csv"),
     ("evaluate nothing rows.csv --pairs pairs.csv", "nothing is not a Twofold model"),
     ("evaluate newer rows.csv --pairs pairs.csv", "newer/prepared.json has format version 9"),
-    ("evaluate forest rows.csv", "Say what is alike with exactly one"),
+    ("evaluate forest rows.csv", "Say what is alike with either"),
     ("evaluate forest rows.csv --labels color", r"rows\.csv has no column 'color'\. Did you mean"),
     ("evaluate forest few.csv --pairs pairs.csv", r"few\.csv has no column 'colour'"),
     ("evaluate forest x.npy --pairs pairs.csv", r"fitted on a table, but x\.npy is an array"),

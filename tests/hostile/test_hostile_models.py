@@ -336,7 +336,7 @@ def test_a_file_that_changed_since_it_was_saved_is_named(file, tmp_path):
     content = bytearray((folder / file).read_bytes())
     content[-1] ^= 1
     (folder / file).write_bytes(content)
-    refuse_prepared(folder, f"is damaged or was changed: '{file}' is not as it was saved")
+    refuse_prepared(folder, f"is damaged or was changed: '{file}' is not as saved")
     (folder / file).unlink()
     refuse_prepared(folder, f"is damaged or was changed: '{file}' is not there")
 
