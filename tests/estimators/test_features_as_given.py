@@ -68,8 +68,11 @@ def test_all_columns_are_returned_also_where_fewer_were_asked_for(embedder):
     ("relation", "sentence"),
     [
         (PairRelation([0, 2, 4], [1, 3, 5], [1, 0, 1], 60), r"3 statement\(s\) are too few"),
-        (pairs_within(BLOBS_Y, 12), r"11 statement\(s\) are too few to learn from"),
-        (pairs_within(BLOBS_Y), r"Nothing learnt orders the \d+ statements .* do \(1\.0000\)"),
+        (pairs_within(BLOBS_Y, 12), r"11 statement\(s\) are too few for learning"),
+        (
+            pairs_within(BLOBS_Y),
+            r"Nothing learnt orders the \d+ held-out statements .* do \(1\.0000\)",
+        ),
     ],
 )
 def test_the_warning_says_why_and_no_column_is_lost(relation, sentence):
