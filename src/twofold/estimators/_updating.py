@@ -40,8 +40,12 @@ def update_fit(
         return replace(_go_on(fitting, embedder, selection, data), selection=selection)
     if selection.is_outgrown_by(len(data.relation)):
         return fitting.fit(data.X, data.relation)
-    problem = fitting.problem(data.X, data.relation)
-    return selected_fit(refit(problem, selection, fitting.plan.embedder), problem)
+
+    def refitted() -> Fit:
+        problem = fitting.problem(data.X, data.relation)
+        return selected_fit(refit(problem, selection, fitting.plan.embedder), problem)
+
+    return fitting.selected_once(refitted)
 
 
 def refit_without(
@@ -83,15 +87,17 @@ def _go_on(
         weight = statements.n_items / len(statements)
         margin = far * plan.targets.margin
         follows = {"margin": margin, "prior": start, "prior_weight": weight}
-    solution = solve_targets(
-        statements,
-        start.shape[1],
-        loss=plan.loss,
-        init=start,
-        device=plan.device,
-        random_state=fitting.rng,
-        callback=fitting.watch.on_targets,
-        **follows,
+    solution = fitting.once(
+        lambda: solve_targets(
+            statements,
+            start.shape[1],
+            loss=plan.loss,
+            init=start,
+            device=plan.device,
+            random_state=fitting.rng,
+            callback=fitting.watch.on_targets,
+            **follows,
+        )
     )
     fitted = _regress(fitting, embedder, data, solution.points[linked])
     return regressed_fit(plan, solution, linked, fitted)

@@ -20,7 +20,7 @@ from twofold.regression._augment import Augment, AugmentName, resolve_augment
 from twofold.regression._fast_networks import FAST_NETWORKS, suits_fast_network
 from twofold.regression._networks import NETWORKS, NetworkName
 from twofold.regression._optimisers import OptimiserName
-from twofold.regression._training import Epoch, TrainingConfig
+from twofold.regression._training_config import Epoch, TrainingConfig
 from twofold.regression._views import VIEWS
 
 Regression = Literal["squared", "likelihood"]
