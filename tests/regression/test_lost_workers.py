@@ -21,6 +21,11 @@ def _sigterm_ends_processes_again():
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
+def end_this_process():
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(10)
+
+
 @pytest.mark.parametrize(
     "error",
     [
@@ -31,9 +36,9 @@ def _sigterm_ends_processes_again():
     ],
 )
 def test_a_broken_connection_becomes_a_sentence(error):
-    with pytest.raises(LostWorkerError, match="Another process .* died or ended") as caught:
-        with losses_said():
-            raise error
+    match = r"Another process .* died or ended"
+    with pytest.raises(LostWorkerError, match=match) as caught, losses_said():
+        raise error
     assert caught.value.__cause__ is error
 
 
@@ -59,10 +64,9 @@ def test_the_sentence_says_how_to_go_on(checkpoint, way_out):
 
 
 def test_sigterm_ends_a_training_with_the_same_sentence_and_leaves_time_to_say_it():
-    with pytest.raises(LostWorkerError, match=r"died or ended, .* kept in kept.safetensors"):
-        with way_out_said(PATH):
-            os.kill(os.getpid(), signal.SIGTERM)
-            time.sleep(10)
+    match = r"died or ended, .* kept in kept.safetensors"
+    with pytest.raises(LostWorkerError, match=match), way_out_said(PATH):
+        end_this_process()
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
 
 
