@@ -18,6 +18,7 @@ from twofold.regression import (
     NetworkEmbedder,
     OutputScale,
     TrainingConfig,
+    alone,
     as_numbers,
     fit_embedder,
     refresh_embedder,
@@ -61,6 +62,7 @@ def refit_without(
         problem = fitting.problem(data.X, data.relation)
         fit_part = refit_parts(problem, selection, fitting.plan.embedder)
 
+    @alone()  # who asks for it may be one of several processes
     def points(kept: PairRelation, items: NDArray[np.int64]) -> NDArray[np.float32]:
         if selection is not None:
             return fit_part(kept.take(problem.items)).points(items)

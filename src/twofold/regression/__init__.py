@@ -93,7 +93,7 @@ from twofold.regression._training_config import (
     TrainingHistory,
 )
 from twofold.regression._views import refuse_views
-from twofold.regression._workers import Workers
+from twofold.regression._workers import Workers, alone
 
 __all__ = [
     "DATA_ERRORS",
@@ -131,6 +131,7 @@ __all__ = [
     "TrainingConfig",
     "TrainingHistory",
     "Workers",
+    "alone",
     "append_rows",
     "as_network",
     "as_numbers",
