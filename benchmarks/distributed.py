@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ N_PROCESSES = 2
 KILLED_AFTER = 6
 N_SPEED, D_SPEED, SPEED_BATCH = 20_000, 256, 1024
 SETTING = {
+    "lightning-fabric": version("lightning-fabric") if find_spec("lightning_fabric") else "none",
     "processes": f"torchrun --standalone --nproc-per-node {N_PROCESSES}, gloo, one thread each; "
     "the process they are held to has one thread as well",
     "data": "scikit-learn's digits, 1,797 items; test parts have no part in it",

@@ -36,7 +36,7 @@ def end_this_process():
     ],
 )
 def test_a_broken_connection_becomes_a_sentence(error):
-    match = r"Another process .* died or ended"
+    match = r"Another process .* died, ended"
     with pytest.raises(LostWorkerError, match=match) as caught, losses_said():
         raise error
     assert caught.value.__cause__ is error
@@ -64,7 +64,7 @@ def test_the_sentence_says_how_to_go_on(checkpoint, way_out):
 
 
 def test_sigterm_ends_a_training_with_the_same_sentence_and_leaves_time_to_say_it():
-    match = r"died or ended, .* kept in kept.safetensors"
+    match = r"died, ended, .* kept in kept.safetensors"
     with pytest.raises(LostWorkerError, match=match), way_out_said(PATH):
         end_this_process()
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN

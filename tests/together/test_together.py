@@ -111,8 +111,8 @@ def test_a_process_that_dies_ends_the_run_with_a_sentence_and_one_process_can_go
     assert done.returncode != 0
     path = tmp_path / "training.safetensors"
     sentence = (
-        "Another process of this training died or ended, and without it none can go on. What was "
-        f"trained is kept in {path}: start the same again"
+        "Another process of this training died, ended, or did not answer for an hour, and without "
+        f"it none can go on. What was trained is kept in {path}: start the same again"
     )
     assert done.stderr.count(sentence) == 1
     assert path.exists()

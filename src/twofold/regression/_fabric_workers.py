@@ -9,7 +9,6 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,15 +18,13 @@ from torch import Tensor, nn
 
 from twofold._core.processes import ProcessPlace
 from twofold.regression._draws import Draws
-from twofold.regression._lost_workers import losses_said, way_out_said
+from twofold.regression._lost_workers import LONGEST_WAIT, losses_said, way_out_said
 from twofold.regression._shared_batch_norm import batch_norm_of_all
 from twofold.regression._shared_step import LossOfShare, SharedStep
 from twofold.regression._task import Task
 from twofold.regression._workers import alone
 
 T = TypeVar("T")
-LONGEST_WAIT = timedelta(hours=1)
-"""For a process that neither answers nor dies, such as one that computes what is done once."""
 SAME_NUMBER = 0.01
 """How near numbers are that processes compute of the same data, on a GPU in half precision."""
 

@@ -6,15 +6,21 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import torch
 
-LOST = "Another process of this training died or ended, and without it none can go on"
+LONGEST_WAIT = timedelta(hours=1)
+"""For a process that neither answers nor dies, such as one that computes what is done once."""
+LOST = (
+    "Another process of this training died, ended, or did not answer for an hour, and without it "
+    "none can go on"
+)
 
 
 class LostWorkerError(RuntimeError):
-    """Another process of this training died or ended, so that it cannot go on."""
+    """Another process of this training is gone, so that it cannot go on."""
 
 
 @contextmanager
