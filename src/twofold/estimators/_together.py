@@ -30,7 +30,12 @@ def refuse_different_data(X: Any, relation: Relation, device: str) -> None:
             "items in the labels or statements": relation.n_items,
         }
     )
-    together.refuse_different({"features": _checksum(_some_rows(X)), "labels": _labels(relation)})
+    together.refuse_different(
+        {
+            "checksum of the features": _checksum(_some_rows(X)),
+            "checksum of the labels or statements": _checksum_of_all(relation),
+        }
+    )
 
 
 def _some_rows(X: Any) -> Any:
@@ -39,8 +44,9 @@ def _some_rows(X: Any) -> Any:
     return X[np.linspace(0, len(X) - 1, min(len(X), N_COMPARED)).astype(int)]
 
 
-def _labels(relation: Relation) -> tuple[int, ...]:
-    return tuple(_checksum(getattr(relation, field.name)) for field in fields(relation))
+def _checksum_of_all(relation: Relation) -> int:
+    parts = [_checksum(getattr(relation, field.name)) for field in fields(relation)]
+    return _checksum(np.array(parts))
 
 
 def _checksum(values: Any) -> int:
