@@ -25,7 +25,7 @@ from benchmarks.figures import Figure
 from twofold import LabelRelation, MetricLearner, Network
 from twofold.regression import _checkpoint
 
-TITLE = "Two processes on a CPU against one, the same global batch (bar of issue 20: 1e-4)"
+TITLE = "Two processes on a CPU against one, the same global batch"
 BAR = 1e-4
 N_PROCESSES = 2
 KILLED_AFTER = 6
