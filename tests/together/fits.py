@@ -68,8 +68,12 @@ def more_classes_than_components() -> Fit:
     return result(learner(network(), n_components=8).fit(X, MANY))
 
 
+def fitted_to_pairs() -> MetricLearner:
+    return learner(network(), feedback=0).fit(X, relation=PAIRS)
+
+
 def pairs_without_feedback() -> Fit:
-    return result(learner(network(), feedback=0).fit(X, relation=PAIRS))
+    return result(fitted_to_pairs())
 
 
 def pairs_with_feedback() -> Fit:
@@ -78,7 +82,7 @@ def pairs_with_feedback() -> Fit:
 
 
 def update() -> Fit:
-    fitted = learner(network(), feedback=0).fit(X, relation=PAIRS)
+    fitted = fitted_to_pairs()
     more = PairRelation([0, 1], [2, 3], [1.0, 0.0], len(X))
     return result(fitted.update(more))
 

@@ -84,6 +84,10 @@ def test_what_a_callback_raises_ends_the_training_in_all_processes(run):
     assert run[0]["broken off"] == run[1]["broken off"] == "enough after 1"
 
 
+def test_one_process_alone_may_ask_for_pairs(run):
+    assert run[0]["suggested"] == 3
+
+
 @pytest.mark.parametrize(
     ("given", "which"),
     [

@@ -51,6 +51,9 @@ def main() -> None:
     found["sentences"] = {name: said_of(fit) for name, fit in others_data().items()}
     embedder = fits.network(callback=break_off)
     found["broken off"] = said_of(lambda: fits.learner(embedder).fit(fits.X, fits.Y))
+    fitted = fits.fitted_to_pairs()
+    if RANK == 0:
+        found["suggested"] = len(fitted.suggest_pairs(3, random_state=0).left)
     (Path(sys.argv[1]) / f"{RANK}.pickle").write_bytes(pickle.dumps(found))
 
 
