@@ -39,9 +39,9 @@ def fit_pair_classifier(
     is_scored = classifier.columns_score_ is not None
     if is_scored and not classifier.n_given_ and _is_quick_to_refit(learnt.result()):
         given.notes.append(
-            f"The columns alone leave nothing to gain (average precision "
-            f"{classifier.columns_score_:.4f} on pairs held out), so the pair model does not ask "
-            "for the embedding's similarity."
+            "The columns alone leave nothing to gain (average precision "
+            f"{classifier.columns_score_:.4f} on held-out pairs), so the pair model does not use "
+            "the embedding's similarity."
         )
     return classifier
 
