@@ -151,7 +151,7 @@ def dedupe_evening(case: Linkage, seed: int) -> Iterator[tuple[int, float]]:
     distances = link.data_model.distances(new)
     for look in range(1, max(COUNTS) + 1):
         (pair,) = link.uncertain_pairs()
-        is_same = kind[pair[0]["row"]] == kind[pair[1]["row"]]
+        is_same = bool(kind[pair[0]["row"]] == kind[pair[1]["row"]])
         link.mark_pairs({"match": [pair] * is_same, "distinct": [pair] * (not is_same)})
         if look in COUNTS:
             match, distinct = link.training_pairs["match"], link.training_pairs["distinct"]
