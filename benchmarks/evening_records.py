@@ -1,7 +1,8 @@
 """Evenings on two tables: two by two and with nines, beside the active learner of dedupe.
 
-dedupe is an extra that this project does not install: it needs BTrees below 6 (with 6.5 it cannot
-be imported), `pip install dedupe==3.0.3 "BTrees<6"`. Without it our own evenings are measured.
+dedupe is an extra that this project does not install, and needs BTrees below 6 (with 6.5 its index
+fails: IFBucket has no byValue): `pip install dedupe==3.0.3 "BTrees<6"`. Without it our own evenings
+are measured alone.
 """
 
 from __future__ import annotations
