@@ -34,7 +34,9 @@ class HashLearner(CodeLearner):
     """Learn codes of bits in which the alike differ little, without training on pairs.
 
     Phase 1 gives every training item a code of bits from the labels or statements alone (see
-    `twofold.targets.solve_codes`); phase 2 predicts the bits from the features. A code of 64 bits
+    `twofold.targets.solve_codes`); phase 2 predicts the bits from the features. What a network
+    gives is then mapped once more, to numbers whose signs say more of it: from 5,000 labelled items
+    on these bits are refitted to the labels (see `twofold.targets.refine_bits`). A code of 64 bits
     takes 8 bytes where 64 numbers take 256, and codes are compared by counting bits: search them
     with ``NeighbourIndex("hamming")``.
 
@@ -60,7 +62,9 @@ class HashLearner(CodeLearner):
     Attributes
     ----------
     codes_ : ndarray of uint8, shape (n_items, ⌈n_bits / 8⌉)
-        Phase 1's codes of what was fitted to; an item in no statement has no bit set.
+        Phase 1's codes of what was fitted to; an item in no statement has no bit set. Not to be
+        compared with those of `transform`, whose bits may be others: search among the codes that
+        `transform` gives of the same items.
     embedder_ : NetworkEmbedder, RegressorEmbedder or BitClassifiers
         From features to numbers whose signs are the bits.
     n_components_ : int

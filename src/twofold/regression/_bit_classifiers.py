@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
@@ -141,5 +142,10 @@ def _decided(model: Any, X: Any) -> NDArray[np.float32]:
 
 
 def _as_array(X: Any) -> Any:
-    """Return a table as its numbers, which is all that a booster was fitted to."""
+    """Return a table as its numbers, which is all that a booster was fitted to.
+
+    Of sparse features it takes the older class without a warning.
+    """
+    if sparse.issparse(X):
+        return sparse.csr_matrix(X)
     return X.to_numpy() if hasattr(X, "to_numpy") else X
