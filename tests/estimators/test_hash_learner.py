@@ -306,6 +306,16 @@ def test_trees_take_sparse_features_without_a_warning():
         assert learner.fit(sparse_kind(X), Y).transform(sparse_kind(X)).shape == (60, 1)
 
 
+def test_trees_see_images_as_rows_of_pixels():
+    pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    flat = RNG(0).integers(256, size=(60, 16)).astype(np.uint8)
+    flat[:, 3] = 80 * Y
+    images = flat.reshape(60, 1, 4, 4)
+    of_rows, of_images = (quick_hasher(embedder="trees").fit(rows, Y) for rows in (flat, images))
+    np.testing.assert_array_equal(of_images.transform(images), of_rows.transform(flat))
+    assert of_images.score(images, Y) > 0.95
+
+
 def test_a_damaged_model_of_classifiers_is_a_sentence(tmp_path):
     pytest.importorskip("lightgbm", reason="LightGBM is not installed")
     folder = quick_hasher(embedder="trees", n_bits=4).fit(X, Y).save(tmp_path / "model")
