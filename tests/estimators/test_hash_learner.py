@@ -178,7 +178,7 @@ def test_onnx_gives_packed_codes(tmp_path, name, given):
 def test_classifiers_have_no_onnx_and_say_so(tmp_path):
     pytest.importorskip("onnx", reason="onnx is not installed")
     learner = quick_hasher(embedder=LogisticRegression()).fit(X, Y)
-    with pytest.raises(TypeError, match="a classifier a bit predicts cannot be exported to ONNX"):
+    with pytest.raises(TypeError, match="predicted by classifiers cannot be exported to ONNX"):
         learner.to_onnx(tmp_path / "codes.onnx")
 
 
@@ -274,7 +274,7 @@ def test_fewer_bits_than_one_are_refused(n_bits):
 
 
 def test_more_classes_than_codes_are_refused():
-    with pytest.raises(ValueError, match=r"n_bits=1 has 2 codes, and there are 3 classes"):
+    with pytest.raises(ValueError, match=r"n_bits=1 has 2 codes, but there are 3 classes"):
         quick_hasher(n_bits=1).fit(X, Y)
 
 
@@ -323,9 +323,9 @@ def test_a_damaged_model_of_classifiers_is_a_sentence(tmp_path):
     for text, sentence in [
         (whole[:-40], "is damaged"),
         (json.dumps(json.loads(whole)[:3]), "a classifier for each of 4 bits"),
-        (json.dumps(["import os", *json.loads(whole)[1:]]), "no booster's"),
-        (json.dumps([0.5, *json.loads(whole)[1:]]), "bit 0 is no classifier"),
-        ("{}", "holds no list"),
+        (json.dumps(["import os", *json.loads(whole)[1:]]), "not a booster"),
+        (json.dumps([0.5, *json.loads(whole)[1:]]), "bit 0 is not a classifier"),
+        ("{}", "does not contain a list"),
     ]:
         from hashlib import sha256
 

@@ -108,7 +108,7 @@ CODE_METHODS: dict[str, Method] = {
         Method(
             "fixed-codes",
             "Fixed codes",
-            "a random code a class, learnt by a softmax over cosines, as OrthoHash does",
+            "a random code per class, learnt by a softmax over cosines, as OrthoHash does",
             "today",
             "labels",
             lambda config: FixedCodeLearner(config.protocol.n_components, **training(config)),
@@ -128,7 +128,7 @@ def choose_code_methods(names: Sequence[str]) -> tuple[Method, ...]:
             f"There is no method {unknown[0]!r} of codes; there are {', '.join(CODE_METHODS)}."
         )
     if not names:
-        raise ValueError("There is nothing to run: name at least one method.")
+        raise ValueError("There is nothing to run: give at least one method.")
     if set(names) & set(OF_TREES):
         trees()  # says what to install, before the work
     return tuple(CODE_METHODS[name] for name in dict.fromkeys(names))

@@ -76,21 +76,21 @@ def reproduce_codes(
     name : str
         One of `PROTOCOLS`.
     folder : path
-        Gets the records, ``<name>-<bits>-bits/<method>-seed<seed>.json``.
+        Folder for the records, ``<name>-<bits>-bits/<method>-seed<seed>.json``.
     bits : sequence of int
         Of codes.
     methods : sequence of str
         Of `CODE_METHODS`; by default all but those of another grade of several labels.
     seeds : sequence of int
-        Of everything random.
+        Random seeds.
     epochs : int, optional
-        In place of the protocol's.
+        Number of epochs, instead of the protocol's.
     most_items : int, optional
         Training items that are learnt from and searched, drawn once; all by default.
     device : {"auto", "cpu", "cuda", "cuda:N"}
         Where networks are trained.
     data_dir : path, optional
-        Where the sets lie; by default what the variable TWOFOLD_DATA names.
+        Folder of the data sets; by default the one in the variable TWOFOLD_DATA.
     watch : callable (run, epoch, n_epochs, auroc), optional
         Called after every epoch of a network, and once a run is scored.
     """
@@ -102,8 +102,8 @@ def reproduce_codes(
     data = _fewer(open_set(name, data_dir), most_items)
     if data.is_phase_1_only:
         raise ValueError(
-            f"{PROTOCOLS[name].title} has no images here, and codes are predicted from features: "
-            "name another set."
+            f"{PROTOCOLS[name].title} has no images here, which codes are predicted from: choose "
+            "another set."
         )
     for n_bits, seed, method in product(lengths, seeds, selected):
         protocol = with_epochs(code_protocol(name, n_bits), epochs)

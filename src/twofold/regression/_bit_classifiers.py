@@ -1,4 +1,4 @@
-"""A classifier a bit, from features to numbers whose signs are the bits."""
+"""A classifier per bit, from features to numbers whose signs are the bits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TREES: dict[str, Any] = {
 
 
 class BitClassifiers(RegressorEmbedder):
-    """Fitted classifiers, one a bit, ready to predict how sure each bit is set.
+    """Fitted classifiers, one per bit, ready to predict how sure each bit is set.
 
     Attributes
     ----------
@@ -57,8 +57,8 @@ def trees() -> Any:
         from lightgbm import LGBMClassifier
     except ImportError as error:
         raise ImportError(
-            "embedder='trees' boosts trees by LightGBM: pip install 'twofold[lightgbm]', or pass "
-            "any scikit-learn classifier, for instance HistGradientBoostingClassifier()."
+            "embedder='trees' needs LightGBM: pip install 'twofold[lightgbm]', or pass any "
+            "scikit-learn classifier, for instance HistGradientBoostingClassifier()."
         ) from error
     return LGBMClassifier(**TREES)
 

@@ -1,4 +1,4 @@
-"""A map after a network's outputs, so that their signs say as much as signs can."""
+"""A linear map after a network's outputs, so that taking signs loses little."""
 
 from __future__ import annotations
 

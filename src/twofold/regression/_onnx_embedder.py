@@ -47,8 +47,8 @@ def write_embedder(graph: OnnxGraph, embedder: Embedder, names: Sequence[str]) -
         output = write_regressor(graph, embedder.regressor, graph.flat(graph.items))
     else:
         raise CannotExportError(
-            "Codes that a classifier a bit predicts cannot be exported to ONNX; those of networks "
-            "and of some regressors can. Use save, or another embedder."
+            "Codes that are predicted by classifiers cannot be exported to ONNX; those of "
+            "networks and of some regressors can. Use save, or another embedder."
         )
     layers[OUTPUT] = _write_scale(graph, embedder.output_scale, output)
     if FEATURES in names:
@@ -59,8 +59,8 @@ def write_embedder(graph: OnnxGraph, embedder: Embedder, names: Sequence[str]) -
 def _refuse_views(n_views: int) -> None:
     if n_views > 1:
         raise CannotExportError(
-            f"This model averages {n_views} views of an image, which an ONNX file does not do: set "
-            "learner.embedder_.n_views = 1 to export the one view, or fit with views=1."
+            f"This model averages {n_views} views of an image, which an ONNX file cannot do: set "
+            "learner.embedder_.n_views = 1 to export a single view, or fit with views=1."
         )
 
 
