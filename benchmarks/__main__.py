@@ -53,6 +53,7 @@ ONLY_BY_NAME = (
     "pair_evidence",
     "unseen",
     "sharding",
+    "distributed",
     "scale",
     "code_learning",
 )

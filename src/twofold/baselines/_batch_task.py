@@ -32,7 +32,7 @@ class BatchLoss(Protocol):
 
 
 class BatchTask(ItemBatches):
-    """Labelled items, each once an epoch; their loss is that of the batch they are in.
+    """Labelled items, each once per epoch; their loss is that of the batch they are in.
 
     Parameters
     ----------
@@ -47,6 +47,8 @@ class BatchTask(ItemBatches):
     augment : Augment, optional
         How training images are changed.
     """
+
+    adds_up = False
 
     def __init__(
         self,

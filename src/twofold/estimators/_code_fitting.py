@@ -28,7 +28,8 @@ from twofold.regression import (
     is_bit_classifier,
     possible_regression,
     take_rows,
-    with_rotation,
+    with_bit_layer,
+    workers,
 )
 from twofold.relations import LabelRelation, Relation
 from twofold.targets import (
@@ -70,6 +71,11 @@ class BitFitting:
     validation_fraction: float = 0.0
     callback: Callback | None = None
     checkpoint: Path | None = None
+
+    @property
+    def device(self) -> str:
+        """Where a network is trained."""
+        return self.embedder.device if isinstance(self.embedder, TrainingConfig) else "cpu"
 
     def fit(
         self, X: Any, solution: CodeSolution, relation: Relation, items: NDArray[np.int64]
@@ -139,16 +145,16 @@ class BitFitting:
             return embedder
         if len(items) > MOST_REFINED:
             items = np.sort(self.rng.choice(items, MOST_REFINED, replace=False))
-        outputs = embedder.predict(take_rows(X, items))
+        outputs = workers(embedder.device).agreed(embedder.predict(take_rows(X, items)), self.rng)
         turn = np.eye(solution.n_bits)
         if solution.method == "rotated":
             turn, _ = rotate_to_binary(outputs, solution.n_bits, None, n_turns=N_TURNS)
         if not is_refined:
-            return with_rotation(embedder, turn)
+            return with_bit_layer(embedder, turn)
         which, table = solution.which, None
         if solution.method == "rotated":
             factors = solve_targets(relation, solution.n_bits, loss="dot", random_state=self.rng)
             which, table = factors.which, factors.table
         wanted = items if which is None else which[items]
         refined = refine_bits(outputs @ turn, wanted, table, embedder.device)
-        return with_rotation(embedder, turn @ refined.matrix, refined.offset)
+        return with_bit_layer(embedder, turn @ refined.matrix, refined.offset)

@@ -21,6 +21,7 @@ from twofold.regression._expected_target import (
     distinct_targets,
 )
 from twofold.regression._features import Features, item_shape, n_rows, open_features
+from twofold.regression._joining import workers
 from twofold.regression._network import Regression
 from twofold.regression._network_embedder import NetworkEmbedder, OutputScale
 from twofold.regression._preparation import out_of_memory_sentence, prepare_network
@@ -32,12 +33,12 @@ from twofold.regression._target_direction import (
     direction_length,
 )
 from twofold.regression._task import Task, validation_loss
-from twofold.regression._training import (
+from twofold.regression._training import train_network
+from twofold.regression._training_config import (
     Callback,
     Epoch,
     TrainingConfig,
     TrainingHistory,
-    train_network,
 )
 from twofold.regression._views import refuse_views
 
@@ -111,7 +112,10 @@ def fit_embedder(
     began = time.perf_counter()
     if not isinstance(embedder, TrainingConfig):
         wanted = targets if which is None else targets[which]
-        fitted = fit_regressor(embedder, X, wanted, items, rng, output_scale)
+        together = workers("cpu")
+        fitted = together.once(
+            lambda: fit_regressor(embedder, X, wanted, items, rng, output_scale), rng
+        )
         return FittedEmbedder(fitted, None, time.perf_counter() - began)
 
     config = embedder
@@ -213,15 +217,15 @@ def _check_rows(
         return
     if which.shape != (n_examples,) or which.dtype.kind != "i":
         raise ValueError(
-            f"which must hold one whole number an example, shape ({n_examples},), got "
+            f"which must have one whole number per example, shape ({n_examples},), got "
             f"{which.dtype} of shape {which.shape}."
         )
     wrong = np.flatnonzero((which < 0) | (which >= len(targets)))
     if wrong.size:
         raise ValueError(
-            f"which must number the {len(targets)} rows of targets from 0; {wrong.size} example(s) "
-            f"have another, first example {wrong[0]} ({which[wrong[0]]}). Leave out items without "
-            "a target by `items`."
+            f"which must contain row numbers of the {len(targets)} targets, from 0; {wrong.size} "
+            f"example(s) have others, first example {wrong[0]} ({which[wrong[0]]}). Use `items` "
+            "to leave out items without a target."
         )
 
 
