@@ -67,8 +67,8 @@ def reproduce(
             "cross-entropy, one-hot, simplex, supcon, proxy-anchor, multi-similarity, "
             "triplet-miner. With --unseen, all by default: twofold-unseen, twofold-auto, raw, "
             "siamese, supcon, proxy-anchor, multi-similarity, triplet-miner, cross-entropy, "
-            "cross-entropy-whitened. With --bits, all by default: codes, codes-trees, real-valued, "
-            "lsh, itq, two-step, siamese-codes, fixed-codes."
+            "cross-entropy-whitened. With --bits by default codes, codes-trees, real-valued, lsh, "
+            "itq, two-step, siamese-codes, fixed-codes; another codes-trees-overlap."
         ),
     ] = None,
     seeds: Annotated[
@@ -144,7 +144,7 @@ def _reproduce_codes(request: Request, bits: tuple[int, ...]) -> None:
     """Run codes of several lengths."""
     from rich.text import Text
 
-    from twofold.experiments import CODE_METHODS, PROTOCOLS, reproduce_codes
+    from twofold.experiments import DEFAULT_CODE_METHODS, PROTOCOLS, reproduce_codes
 
     name = request.set_name.value
     if name not in PROTOCOLS:
@@ -159,7 +159,7 @@ def _reproduce_codes(request: Request, bits: tuple[int, ...]) -> None:
                 name,
                 request.out,
                 bits=(n_bits,),
-                methods=tuple(CODE_METHODS) if request.methods is None else request.methods,
+                methods=DEFAULT_CODE_METHODS if request.methods is None else request.methods,
                 seeds=request.seeds,
                 epochs=request.epochs,
                 device=request.device,

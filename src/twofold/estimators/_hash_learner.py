@@ -36,9 +36,11 @@ class HashLearner(CodeLearner):
     """Learn codes of bits in which alike items differ little, without training on pairs.
 
     Phase 1 gives every training item a code of bits from the labels or statements alone (see
-    `twofold.targets.solve_codes`); phase 2 predicts the bits from the features. A code of 64 bits
-    takes 8 bytes, while 64 numbers take 256, and codes are compared by counting the bits that
-    differ: search them with ``NeighbourIndex("hamming")``.
+    `twofold.targets.solve_codes`); phase 2 predicts the bits from the features. With 5,000 labelled
+    items or more, a network's bits are then refitted to the labels (see
+    `twofold.targets.refine_bits`). A code of 64 bits takes 8 bytes, while 64 numbers take 256, and
+    codes are compared by counting the bits that differ: search them with
+    ``NeighbourIndex("hamming")``.
 
     Parameters
     ----------
@@ -62,7 +64,9 @@ class HashLearner(CodeLearner):
     Attributes
     ----------
     codes_ : ndarray of uint8, shape (n_items, ⌈n_bits / 8⌉)
-        Phase 1's codes of the training items; items in no statement have no bit set.
+        Phase 1's codes of the training items; items in no statement have no bit set. They cannot
+        be compared with the codes of `transform`, whose bits may be different ones: search among
+        the codes that `transform` returns for the same items.
     embedder_ : NetworkEmbedder, RegressorEmbedder or BitClassifiers
         From features to numbers whose signs are the bits.
     n_components_ : int

@@ -51,6 +51,18 @@ CODE_METHODS: dict[str, Method] = {
             ),
         ),
         Method(
+            "codes-trees-overlap",
+            "Twofold, codes by trees, a label in common",
+            "codes of what has a label in common, not of how many: what mAP counts, and what "
+            "two-step hashing learns from",
+            "twofold",
+            "labels",
+            lambda config: HashLearner(
+                config.protocol.n_components, embedder="trees", **_seeded(config)
+            ),
+            grade="overlap",
+        ),
+        Method(
             "real-valued",
             "Twofold, real-valued",
             "as many real numbers as codes have bits, by the same network: what codes stand in for",
@@ -103,7 +115,9 @@ CODE_METHODS: dict[str, Method] = {
         ),
     )
 }
-OF_TREES = ("codes-trees", "two-step")
+DEFAULT_CODE_METHODS = tuple(name for name, method in CODE_METHODS.items() if method.grade is None)
+"""What is run where none are named: on classes every grade is the same."""
+OF_TREES = ("codes-trees", "codes-trees-overlap", "two-step")
 
 
 def choose_code_methods(names: Sequence[str]) -> tuple[Method, ...]:

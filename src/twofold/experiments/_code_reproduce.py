@@ -19,7 +19,7 @@ from twofold._core.checks import check_choice, check_count
 from twofold._core.devices import resolve_device
 from twofold._core.files import check_folder_place
 from twofold.estimators import EmbeddingLearner
-from twofold.experiments._code_methods import CODE_METHODS, choose_code_methods
+from twofold.experiments._code_methods import DEFAULT_CODE_METHODS, choose_code_methods
 from twofold.experiments._code_scores import score_codes
 from twofold.experiments._examples import empty_rows_unsaid
 from twofold.experiments._machine import describe_circumstances, describe_commit
@@ -30,6 +30,7 @@ from twofold.experiments._reproduce import Run, Watcher, with_epochs
 from twofold.experiments._run import configuration, trains_network
 from twofold.experiments._sets import ExperimentSet, open_set
 from twofold.regression import Epoch
+from twofold.relations import LabelRelation
 
 BITS = (16, 32, 48, 64)
 NAME = re.compile(r"(.+)-(\d+)-bits")
@@ -60,7 +61,7 @@ def reproduce_codes(
     folder: str | os.PathLike[str],
     *,
     bits: Sequence[int] = BITS,
-    methods: Sequence[str] = tuple(CODE_METHODS),
+    methods: Sequence[str] = DEFAULT_CODE_METHODS,
     seeds: Sequence[int] = (0,),
     epochs: int | None = None,
     most_items: int | None = None,
@@ -79,7 +80,7 @@ def reproduce_codes(
     bits : sequence of int
         Of codes.
     methods : sequence of str
-        Of `CODE_METHODS`.
+        Of `CODE_METHODS`; by default all but those of another grade of several labels.
     seeds : sequence of int
         Random seeds.
     epochs : int, optional
@@ -147,7 +148,11 @@ def _run(
         learner.set_params(embedder__callback=told)
     began = time.perf_counter()
     with empty_rows_unsaid():
-        learner.fit(data.train.features, data.train.labels)
+        if method.grade is None:
+            learner.fit(data.train.features, data.train.labels)
+        else:
+            alike = LabelRelation(data.train.labels, method.grade)
+            learner.fit(data.train.features, relation=alike)
     seconds = time.perf_counter() - began
     targets = min(seconds, learner.timing_.get("targets", 0.0))
     codes = score_codes(learner, data, protocol.n_components, protocol.score, seed)

@@ -46,6 +46,8 @@ class Method:
         Whether it needs exactly one class per item.
     vectors_only : bool
         Whether it is of no use on images: a linear map of thousands of pixels.
+    grade : {"overlap", "jaccard"} or None
+        How alike several labels make two items, where it is not the learner that says so.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Method:
     make: Callable[[RunConfig], EmbeddingLearner | OwnLearner]
     classes_only: bool = False
     vectors_only: bool = False
+    grade: Literal["overlap", "jaccard"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

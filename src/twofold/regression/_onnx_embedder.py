@@ -10,7 +10,7 @@ from torch import nn
 
 from twofold._core.onnx_graph import CannotExportError, OnnxGraph, Value
 from twofold.regression._bit_classifiers import BitClassifiers
-from twofold.regression._bit_rotation import BitRotation
+from twofold.regression._bit_layer import BitLayer
 from twofold.regression._embedder_files import Embedder
 from twofold.regression._expected_target import ExpectedTarget
 from twofold.regression._feature_skip import SKIP_RATE, FeatureSkip
@@ -98,10 +98,10 @@ def _write_scaling(graph: OnnxGraph, scaling: InputScaling) -> Value:
 
 
 def _write_head(graph: OnnxGraph, head: nn.Module, output: Value) -> Value:
-    """Add what comes after a network: the expected target, or the direction."""
+    """Add what comes after a network: the expected target, the direction, or the bits' map."""
     if isinstance(head, TargetDirection):
         return graph.times(graph.normalised(output), float(head.length))
-    if isinstance(head, BitRotation):
+    if isinstance(head, BitLayer):
         return graph.affine(output, array_of(head.weight).T, array_of(head.bias))
     assert isinstance(head, ExpectedTarget)
     targets = array_of(head.targets)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from twofold.regression._bit_rotation import BitRotation
+from twofold.regression._bit_layer import BitLayer
 from twofold.regression._draws import torch_generator
 from twofold.regression._expected_target import ExpectedTarget
 from twofold.regression._fast_networks import FAST_NETWORKS, whiten_patches
@@ -151,7 +151,7 @@ def _build(
         network.append(TargetDirection(state["2.length"]))
     last = f"{len(network)}.weight"
     if last in state:
-        network.append(BitRotation(*state[last].shape[::-1]))
+        network.append(BitLayer(*state[last].shape[::-1]))
     return network
 
 
