@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import sparse
 
-from twofold.evaluation import _pairs, pair_auroc, pair_similarity
+from twofold.evaluation import _pairs, pair_auroc, pair_similarity, sparse_pair_similarity
 
 
 def slow_auroc(similar, similarity):
@@ -155,6 +156,29 @@ def test_similarity_does_not_depend_on_the_chunks(monkeypatch, metric, chunk_num
     whole = pair_similarity(points, *pairs, metric)
     monkeypatch.setattr(_pairs, "CHUNK_NUMBERS", chunk_numbers)
     np.testing.assert_allclose(pair_similarity(points, *pairs, metric), whole, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "dot", "cosine"])
+@pytest.mark.parametrize("chunk_numbers", [1, 100, 2**24])
+def test_sparse_rows_are_as_similar_as_dense_ones(monkeypatch, metric, chunk_numbers):
+    monkeypatch.setattr(_pairs, "CHUNK_NUMBERS", chunk_numbers)
+    rng = np.random.default_rng(0)
+    points = (rng.normal(size=(20, 9)) * (rng.random((20, 9)) < 0.3)).astype(np.float32)
+    points[3] = 0
+    left, right = rng.integers(20, size=(2, 50))
+    left[0] = 3
+    expected = pair_similarity(points, left, right, metric)
+    found = sparse_pair_similarity(sparse.csr_array(points), left, right, metric)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    assert found.dtype == np.float32
+
+
+def test_sparse_bytes_and_huge_numbers_do_not_wrap_around():
+    for points in (np.array([[0, 3], [200, 0]], np.uint8), np.array([[0, 3e30], [2e30, 0]])):
+        found = sparse_pair_similarity(
+            sparse.csr_array(points), np.array([0]), np.array([1]), "euclidean"
+        )
+        assert found[0] == pytest.approx(-hypot(float(points[0, 1]), float(points[1, 0])))
 
 
 def test_similarity_refuses_an_unknown_metric():

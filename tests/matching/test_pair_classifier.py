@@ -136,6 +136,18 @@ def test_what_is_learnt_from_pairs_is_given_by_folds_that_keep_items_apart() -> 
     assert model.predict(PAIRS, similarity=ALIKE.astype(float)).tolist() == ALIKE.tolist()
 
 
+def test_a_function_with_nothing_to_say_leaves_the_columns_alone() -> None:
+    def silent(kept: np.ndarray, held_out: np.ndarray) -> np.ndarray:
+        return np.empty((len(held_out), 0))
+
+    tells_nothing = np.random.default_rng(0).permutation(80).reshape(2, 40)
+    left, right = ({"title": [f"a{number}" for number in side]} for side in tells_nothing)
+    model = PairClassifier(left, right, random_state=0).fit(PAIRS, ALIKE, silent)
+    alone = PairClassifier(left, right, random_state=0).fit(PAIRS, ALIKE)
+    assert model.n_given_ == 0
+    np.testing.assert_array_equal(model.held_out_, alone.held_out_)
+
+
 def test_where_columns_alone_tell_the_alike_nothing_more_is_asked() -> None:
     same = {"title": [f"title number {row}" for row in range(40)]}
 

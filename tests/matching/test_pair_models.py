@@ -38,7 +38,7 @@ def test_a_forest_says_what_scikit_learn_says() -> None:
 
     X, y = _problem()
     settings = BoostingSettings(n_trees=6, n_least=3, n_forests=1)
-    forest = _boosting._fit_scikit_learn(X, y, settings, 7)
+    forest = _boosting._scikit_learn_fits(X, y, settings)(7)
     model = HistGradientBoostingClassifier(
         max_iter=6, max_leaf_nodes=settings.n_leaves, min_samples_leaf=3, early_stopping=False,
         l2_regularization=settings.ridge, max_features=settings.feature_share, random_state=7,
@@ -66,6 +66,38 @@ def test_the_same_generator_fits_the_same_forest() -> None:
     X, y = _problem()
     one, other = (fit_boosted(X, y, FEW, np.random.default_rng(3)) for _ in range(2))
     np.testing.assert_array_equal(one.score(X), other.score(X))
+
+
+@pytest.mark.parametrize("with_lightgbm", [True, False])
+def test_forests_side_by_side_are_those_one_after_another(
+    with_lightgbm: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if with_lightgbm:
+        pytest.importorskip("lightgbm")
+    monkeypatch.setattr(_boosting, "has_lightgbm", lambda: with_lightgbm)
+    X, y = _problem()
+    scores = []
+    for n_threads in (1, 3):
+        monkeypatch.setattr(_boosting, "allowed_threads", lambda n=n_threads: n)
+        settings = BoostingSettings(n_trees=20, n_least=3, n_forests=3)
+        scores.append(fit_boosted(X, y, settings, np.random.default_rng(3)).score(X))
+    np.testing.assert_array_equal(*scores)
+
+
+def test_above_leaves_stands_the_mean_of_the_training_rows_below() -> None:
+    leaf = _boosting.LEAF
+    tree = [
+        (0, 0.5, False, 1, 2, 0.0, 8.0),
+        (leaf, 0.0, False, leaf, leaf, -1.0, 2.0),
+        (1, 0.1, False, 3, 4, 0.0, 6.0),
+        (leaf, 0.0, False, leaf, leaf, 1.0, 5.0),
+        (leaf, 0.0, False, leaf, leaf, 4.0, 1.0),
+    ]
+    forest = _boosting._forest([tree, tree], 0.25)
+    assert forest.roots.tolist() == [0, 5]
+    assert forest.value[[0, 2, 5, 7]].tolist() == [(-2 + 9) / 8, 9 / 6, (-2 + 9) / 8, 9 / 6]
+    rows = np.array([[0, 0], [1, 0], [1, 1]], dtype=np.float32)
+    assert forest.score(rows).tolist() == [0.25 - 2, 0.25 + 2, 0.25 + 8]
 
 
 def test_a_linear_score_is_its_contributions_and_the_missing_add_nothing() -> None:

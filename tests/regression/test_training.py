@@ -24,7 +24,7 @@ from twofold.regression._checkpoint import Trainer
 from twofold.regression._draws import Draws
 from twofold.regression._optimisers import BESIDE_MUON, AdamW, Muon, make_optimisers
 from twofold.regression._steps import EagerStep
-from twofold.regression._threads import step_flops, threads_for
+from twofold.regression._threads import step_flops, threads_beside, threads_for
 from twofold.regression._training import _batches, _learning_rates, _one_epoch
 
 RNG = np.random.default_rng
@@ -385,6 +385,14 @@ def test_a_large_step_takes_all_threads(monkeypatch):
 @pytest.mark.parametrize(("flops", "n_threads"), [(0, 1), (1e9, 1), (2e9, 2), (1e12, 2)])
 def test_threads_follow_the_work(flops, n_threads):
     with threads_for(flops):
+        assert torch.get_num_threads() == n_threads
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize(("n_others", "n_threads"), [(0, 2), (1, 1), (5, 1)])
+def test_processors_are_left_to_what_goes_on_beside(n_others, n_threads):
+    with threads_beside(n_others), threads_for(1e12):
         assert torch.get_num_threads() == n_threads
     assert torch.get_num_threads() == 2
 

@@ -16,8 +16,10 @@ from twofold.targets import (
     GaugePoint,
     cross_validated_similarity,
     gauge_targets,
+    pairs_decide,
     solve_targets,
 )
+from twofold.targets._cross_validation import HeldOutScorer
 
 CLASSES = load_digits().target
 
@@ -96,6 +98,22 @@ def test_many_pairs_decide_and_few_do_not(gauge_of_many, few):
     assert not gauge.decides
     assert gauge.auroc < 0.65
     assert gauge.n_undecided > 100
+
+
+def test_pairs_decide_where_the_gauge_says_so(many, few):
+    between = many.take_pairs(np.random.default_rng(0).permutation(many.n_pairs)[:2500])
+    for pairs in (many, few, between):
+        for seed in range(2):
+            gauge = gauge_targets(pairs, random_state=seed)
+            assert pairs_decide(pairs, random_state=seed) == gauge.decides
+
+
+def test_no_more_folds_are_solved_than_it_takes_to_say_no(few, monkeypatch):
+    solved = []
+    score = HeldOutScorer.score
+    monkeypatch.setattr(HeldOutScorer, "score", lambda *given: solved.append(None) or score(*given))
+    assert not pairs_decide(few, random_state=0)
+    assert len(solved) <= 2  # of five: an AUROC of .5 twice leaves no more than .8
 
 
 def test_the_gauge_s_similarity_and_auroc_belong_together(many, gauge_of_many):

@@ -9,6 +9,8 @@ import pytest
 from twofold import load
 from twofold._core.warnings import gathered
 from twofold.datasets import read_records
+from twofold.estimators import MetricLearner
+from twofold.matching import PairClassifier
 from twofold.relations import LabelRelation, PairRelation
 from twofold.tasks import FitRequest, PreparedModel, fit_files
 from twofold.tasks._fit import REFIT_SHARE, _is_worth_refitting
@@ -220,3 +222,53 @@ def test_what_was_not_as_usual_in_a_file_of_pairs_is_said(products, tmp_path):
         )
     assert (relation.left.tolist(), relation.right.tolist()) == ([0, 0], [1, 2])
     assert ["contains row numbers of" in note for note in notes] == [True, True]
+
+
+def product_request(products, folder):
+    """Return a request for a model of the two tables, in a folder."""
+    return FitRequest(
+        data=products / "left.csv",
+        right=products / "right.csv",
+        pairs=products / "pairs.csv",
+        out=folder / "model",
+    )
+
+
+def test_where_learning_fails_the_pair_model_beside_it_does_not_wait_for_ever(
+    products, tmp_path, monkeypatch
+):
+    def fail(*given, **named):
+        raise FloatingPointError("the embedding has come to nothing")
+
+    monkeypatch.setattr(MetricLearner, "fit", fail)
+    with pytest.raises(FloatingPointError, match="come to nothing"):
+        fit_files(product_request(products, tmp_path))
+
+
+def test_where_the_pair_model_fails_that_is_said(products, tmp_path, monkeypatch):
+    def fail(*given, **named):
+        raise FloatingPointError("the pair model has come to nothing")
+
+    monkeypatch.setattr(PairClassifier, "fit", fail)
+    with pytest.raises(FloatingPointError, match="pair model has come to nothing"):
+        fit_files(product_request(products, tmp_path))
+
+
+def test_an_embedding_that_is_dear_to_refit_is_not_asked_for_evidence(
+    products, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("twofold.matching._cross_validated.COLUMNS_SUFFICE", 2)
+    asked = []
+    fit_parts = MetricLearner.fit_parts
+    monkeypatch.setattr(
+        MetricLearner,
+        "fit_parts",
+        lambda *given, **named: asked.append(None) or fit_parts(*given, **named),
+    )
+    fit_files(product_request(products, tmp_path))
+    assert len(asked) == 1  # for all folds
+    monkeypatch.setattr("twofold.tasks._pair_model._is_quick_to_refit", lambda learner: False)
+    result = fit_files(replace(product_request(products, tmp_path), overwrite=True))
+    assert len(asked) == 1
+    assert "pair model" in [one.name for one in result.candidates]
+    assert not any("columns alone" in note for note in result.notes)

@@ -31,7 +31,7 @@ from twofold.relations import (
     is_classes,
     is_transitive,
 )
-from twofold.targets import PairLoss, Targets, gauge_targets, resolve_grade
+from twofold.targets import PairLoss, Targets, pairs_decide, resolve_grade
 
 Goal = Literal["auto", "seen", "unseen", "none"]
 MetricGoal = Literal["both", "unseen", "output"]
@@ -158,7 +158,7 @@ def _uses_feedback(feedback: int | Literal["auto"], targets: Targets, relation: 
     if isinstance(relation, TripletRelation) or is_transitive(relation):
         return True
     try:
-        return not gauge_targets(relation, random_state=GAUGING_SEED).decides
+        return not pairs_decide(relation, random_state=GAUGING_SEED)
     except TooFewPairsError:
         return True
 

@@ -13,7 +13,7 @@ from twofold.evaluation._knn import knn_accuracy, knn_jaccard
 from twofold.evaluation._neighbours import nearest_indices
 from twofold.evaluation._one_shot import OneShotScores, one_shot_accuracy
 from twofold.evaluation._pair_splits import PairFolds
-from twofold.evaluation._pairs import pair_auroc, pair_similarity
+from twofold.evaluation._pairs import pair_auroc, pair_similarity, sparse_pair_similarity
 from twofold.evaluation._points import Metric
 from twofold.evaluation._rankings import RankingScores, ranking_scores
 from twofold.evaluation._ranks import Ranks, gain_error, pair_ranks, rank_error, triplet_ranks
@@ -54,6 +54,7 @@ __all__ = [
     "retrieval_scores",
     "scaled_similarity",
     "similarity_scale",
+    "sparse_pair_similarity",
     "split_classes",
     "triplet_ranks",
     "verification_scores",

@@ -15,8 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy import sparse
 
-from twofold.evaluation import Metric, pair_similarity
+from twofold.evaluation import Metric, pair_similarity, sparse_pair_similarity
 from twofold.feedback._feature_space import FeatureSpace
 from twofold.feedback._problem import Points, Problem
 from twofold.regression import (
@@ -105,8 +106,22 @@ class FeaturesCandidate:
         return f"features as given, {self.metric}"
 
     def rounds(self, problem: Problem) -> Iterator[Round]:
-        """Yield the one round there is; features are read in blocks: there may be many columns."""
+        """Yield the one round there is."""
         features, shape, items = problem.features, problem.shape, problem.items
+        yield Round(
+            self._similarity(problem),
+            lambda: predict_points(FeaturesAsGiven(), features, shape, items),
+            lambda: NetworkEmbedder(FeaturesAsGiven(), shape, problem.device),
+        )
+
+    def _similarity(self, problem: Problem) -> Similarity:
+        """Return what compares items; features are read in blocks: there may be many columns."""
+        features, shape, items = problem.features, problem.shape, problem.items
+        if sparse.issparse(problem.X):
+            rows = sparse.csr_array(problem.X)
+            return lambda left, right: sparse_pair_similarity(
+                rows, items[left], items[right], self.metric
+            )
         size = max(1, BLOCK_NUMBERS // max(1, 2 * int(np.prod(shape))))
 
         def similarity(left: NDArray[np.int64], right: NDArray[np.int64]) -> Points:
@@ -119,11 +134,7 @@ class FeaturesCandidate:
                 values[part] = pair_similarity(rows, a, b, self.metric)
             return values
 
-        yield Round(
-            similarity,
-            lambda: predict_points(FeaturesAsGiven(), features, shape, items),
-            lambda: NetworkEmbedder(FeaturesAsGiven(), shape, problem.device),
-        )
+        return similarity
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold._core.threads import Workers, allowed_threads
 from twofold.matching._forest import LARGEST, LEAF, Forest, join_forests
 
 
@@ -38,11 +40,22 @@ def fit_boosted(
     settings: BoostingSettings,
     rng: np.random.Generator,
 ) -> Forest:
-    """Return the mean of `settings.n_forests` boosted forests, which differ by their draws."""
-    fit_one = _fit_lightgbm if has_lightgbm() else _fit_scikit_learn
-    seeds = rng.integers(2**31 - 1, size=settings.n_forests)
-    forests = [fit_one(X, y, settings, int(seed)) for seed in seeds]
-    return join_forests(forests, share=1 / len(forests))
+    """Return the mean of `settings.n_forests` boosted forests, which differ by their draws.
+
+    They are fitted side by side, each on one thread: on a busy machine the threads of one forest
+    wait for one another.
+    """
+    prepare = _lightgbm_fits if has_lightgbm() else _scikit_learn_fits
+    fit_one = prepare(X, y, settings)
+    seeds = rng.integers(2**31 - 1, size=settings.n_forests).tolist()
+    forests: dict[int, Forest] = {}
+
+    def fit(number: int) -> None:
+        forests[number] = fit_one(seeds[number])
+
+    with Workers(min(allowed_threads(), len(seeds))) as workers:
+        workers.run(fit, [(number,) for number in range(len(seeds))])
+    return join_forests([forests[number] for number in range(len(seeds))], share=1 / len(seeds))
 
 
 def has_lightgbm() -> bool:
@@ -50,9 +63,10 @@ def has_lightgbm() -> bool:
     return find_spec("lightgbm") is not None
 
 
-def _fit_lightgbm(
-    X: NDArray[np.float32], y: NDArray[np.int64], settings: BoostingSettings, seed: int
-) -> Forest:
+def _lightgbm_fits(
+    X: NDArray[np.float32], y: NDArray[np.int64], settings: BoostingSettings
+) -> Callable[[int], Forest]:
+    """Return what fits a forest by a seed; the similarities are put into bins once for all."""
     import lightgbm
 
     parameters = {
@@ -64,38 +78,48 @@ def _fit_lightgbm(
         "bagging_fraction": settings.row_share,
         "bagging_freq": 1,
         "lambda_l2": settings.ridge,
-        "seed": seed,
         "deterministic": True,
-        "force_row_wise": True,
+        # By columns a tree reads only those that it has drawn: a quarter less time.
+        "force_col_wise": True,
         "num_threads": 1,
         "verbose": -1,
     }
-    booster = lightgbm.train(parameters, lightgbm.Dataset(X, y), settings.n_trees)
-    trees = [tree["tree_structure"] for tree in booster.dump_model()["tree_info"]]
-    return _forest([_lightgbm_nodes(tree) for tree in trees], 0.0)
+    binned = lightgbm.Dataset(X, y, params=parameters).construct()
+
+    def fit(seed: int) -> Forest:
+        booster = lightgbm.train(parameters | {"seed": seed}, binned, settings.n_trees)
+        trees = [tree["tree_structure"] for tree in booster.dump_model()["tree_info"]]
+        return _forest([_lightgbm_nodes(tree) for tree in trees], 0.0)
+
+    return fit
 
 
-def _fit_scikit_learn(
-    X: NDArray[np.float32], y: NDArray[np.int64], settings: BoostingSettings, seed: int
-) -> Forest:
+def _scikit_learn_fits(
+    X: NDArray[np.float32], y: NDArray[np.int64], settings: BoostingSettings
+) -> Callable[[int], Forest]:
+    """Return what fits a forest by a seed."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
     X = np.where(np.isnan(X).all(axis=0), np.float32(0), X)  # it refuses a column without values
-    model = HistGradientBoostingClassifier(
-        learning_rate=settings.learning_rate,
-        max_iter=settings.n_trees,
-        max_leaf_nodes=settings.n_leaves,
-        min_samples_leaf=settings.n_least,
-        l2_regularization=settings.ridge,
-        max_features=settings.feature_share,
-        early_stopping=False,
-        random_state=seed,
-    )
-    with threadpool_limits(1, user_api="openmp"):  # on a busy machine its threads wait in turns
-        model.fit(X, y)
-    trees = [_scikit_learn_nodes(iteration[0].nodes) for iteration in model._predictors]
-    return _forest(trees, float(model._baseline_prediction[0, 0]))
+
+    def fit(seed: int) -> Forest:
+        model = HistGradientBoostingClassifier(
+            learning_rate=settings.learning_rate,
+            max_iter=settings.n_trees,
+            max_leaf_nodes=settings.n_leaves,
+            min_samples_leaf=settings.n_least,
+            l2_regularization=settings.ridge,
+            max_features=settings.feature_share,
+            early_stopping=False,
+            random_state=seed,
+        )
+        with threadpool_limits(1, user_api="openmp"):
+            model.fit(X, y)
+        trees = [_scikit_learn_nodes(iteration[0].nodes) for iteration in model._predictors]
+        return _forest(trees, float(model._baseline_prediction[0, 0]))
+
+    return fit
 
 
 Node = tuple[int, float, bool, int, int, float, float]
@@ -147,22 +171,45 @@ def _scikit_learn_nodes(nodes: NDArray[Any]) -> list[Node]:
 
 def _forest(trees: list[list[Node]], base: float) -> Forest:
     """Return trees as one forest, whose score is `base` and their sum."""
-    return replace(join_forests([_tree(nodes) for nodes in trees], share=1.0), base=base)
-
-
-def _tree(nodes: list[Node]) -> Forest:
-    """Return one tree; a node above leaves has the mean of its training rows."""
-    feature, threshold, missing_left, left, right, value, count = (
-        np.array(column) for column in zip(*nodes, strict=True)
+    firsts = np.cumsum([0] + [len(nodes) for nodes in trees])[:-1]
+    feature, threshold, missing_left, left, right, value, count = zip(
+        *(
+            _moved(node, first)
+            for nodes, first in zip(trees, firsts.tolist(), strict=True)
+            for node in nodes
+        ),
+        strict=True,
     )
-    # A threshold that only parts the missing from the others may be infinite.
-    threshold = np.clip(threshold, -LARGEST, LARGEST)
-    value = value.astype(np.float64)
-    for node in reversed(range(len(nodes))):
-        if feature[node] != LEAF:
-            one, other = left[node], right[node]
-            weights = np.maximum([count[one], count[other]], 1e-300)
-            value[node] = np.average([value[one], value[other]], weights=weights)
     return Forest(
-        np.zeros(1, dtype=np.int32), feature, threshold, missing_left, left, right, value, 0.0
+        roots=firsts.astype(np.int32),
+        feature=np.array(feature, dtype=np.int32),
+        # A threshold that only parts the missing from the others may be infinite.
+        threshold=np.clip(np.array(threshold, dtype=np.float64), -LARGEST, LARGEST),
+        missing_left=np.array(missing_left, dtype=np.bool_),
+        left=np.array(left, dtype=np.int32),
+        right=np.array(right, dtype=np.int32),
+        value=np.array(_means(left, right, value, count)),
+        base=base,
     )
+
+
+def _moved(node: Node, by: int) -> Node:
+    """Return a node of a tree whose first node has the number `by` in the forest."""
+    feature, threshold, missing_left, left, right, value, count = node
+    if feature == LEAF:
+        return node
+    return feature, threshold, missing_left, left + by, right + by, value, count
+
+
+def _means(
+    left: Sequence[int], right: Sequence[int], value: Sequence[float], count: Sequence[float]
+) -> list[float]:
+    """Return the nodes' values; above leaves the mean over the training rows below."""
+    means = list(value)
+    for node in reversed(range(len(means))):  # children stand behind their parents
+        one, other = left[node], right[node]
+        if one != LEAF:
+            weights = max(count[one], 1e-300), max(count[other], 1e-300)
+            total = means[one] * weights[0] + means[other] * weights[1]
+            means[node] = total / (weights[0] + weights[1])
+    return means

@@ -85,7 +85,8 @@ def columns_and_more(
     Returns
     -------
     given : ndarray of float32, shape (n_pairs, n_given)
-        What `describe` says of each pair out of fold; no column where it was not asked.
+        What `describe` says of each pair out of fold; no column where it was not asked, or has
+        none to give.
     result : CrossValidated
         With these.
     columns_score : float or None
@@ -96,4 +97,6 @@ def columns_and_more(
     if score is None or score >= COLUMNS_SUFFICE:
         return np.empty((len(y), 0), dtype=np.float32), alone, score
     given = describe_out_of_fold(describe, folds, y).astype(np.float32)
+    if not given.shape[1]:
+        return given, alone, score
     return given, cross_validate(model, np.hstack([X, given]), y, folds, rng), score

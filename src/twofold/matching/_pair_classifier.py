@@ -120,9 +120,9 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             needed for prediction. If the evidence is itself learnt from these pairs, pass a
             function ``(kept, held_out) -> similarities``: it is called once per fold with the
             indices of the pairs to learn from and of the pairs held out, which have no item in
-            common, and returns similarities of the latter. If there are too few pairs for folds, or
-            the columns alone leave nothing to gain (`columns_score_`), it is not called, and
-            prediction needs no similarity.
+            common, and returns similarities of the latter, or none at all: shape (n, 0). If there
+            are too few pairs for folds, or the columns alone leave nothing to gain
+            (`columns_score_`), it is not called, and prediction needs no similarity.
         """
         check_count("n_folds", self.n_folds, minimum=2)
         rng = as_generator(self.random_state)

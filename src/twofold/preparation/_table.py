@@ -183,17 +183,20 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         blocks: list[Block] = []
         plans = []
         columns = {str(name): one_array(table[name]) for name in table.column_names}
-        for name, column in columns.items():
-            told = _told(name, column, hints.get(name))
-            block, plan = _fit_column(name, column, told)
-            plans.append(plan)
-            blocks += [] if block is None else [block]
-        texts = {plan.name: columns[plan.name] for plan in plans if plan.kind == "text"}
+        told = {name: _told(name, column, hints.get(name)) for name, column in columns.items()}
+        texts = {name: columns[name] for name, one in told.items() if one.kind == "text"}
+        together = None
         if self.text == "together" and len(texts) > 1:
             together = TogetherBlock.fit(texts)
-            blocks = [block for block in blocks if not block.is_text]
-            blocks += [together] if together.n_features else []
-            plans = [_shared(plan, together) if plan.name in texts else plan for plan in plans]
+        for name, column in columns.items():
+            if together is not None and name in texts:
+                plans.append(_shared(name, column, together))
+                continue
+            block, plan = _fit_column(name, column, told[name])
+            plans.append(plan)
+            blocks += [] if block is None else [block]
+        if together is not None and together.n_features:
+            blocks.append(together)
         if self.text_model is not None:
             embeddings = [EmbeddingBlock.fit(name, self.text_model) for name in texts]
             blocks += embeddings
@@ -225,11 +228,11 @@ def _concatenated(first: Any, second: Any) -> Any:
     return pa.concat_arrays([first, second])
 
 
-def _shared(plan: ColumnPlan, together: TogetherBlock) -> ColumnPlan:
+def _shared(name: str, column: Any, together: TogetherBlock) -> ColumnPlan:
     """Return the plan of a text column whose n-grams are those of all text columns."""
-    others = [name for name in together.columns if name != plan.name]
+    others = [other for other in together.columns if other != name]
     note = f"n-grams shared with {shown_names(others)}"
-    return replace(plan, n_features=together.n_features, note=note)
+    return ColumnPlan(name, "text", _n_missing(column, "text"), together.n_features, note)
 
 
 def _told(name: str, column: Any, hint: Kind | None) -> Told:

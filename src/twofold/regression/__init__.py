@@ -84,7 +84,7 @@ from twofold.regression._regression_task import RegressionTask
 from twofold.regression._regressor import RegressorEmbedder, append_rows, fit_regressor, take_rows
 from twofold.regression._ridge_map import RIDGE, RidgeBasis, RidgeMap, RidgeRegression, ridge_basis
 from twofold.regression._task import Task, validation_loss
-from twofold.regression._threads import survives_fork, threads_for
+from twofold.regression._threads import survives_fork, threads_beside, threads_for
 from twofold.regression._training import train_network
 from twofold.regression._training_config import (
     Callback,
@@ -182,6 +182,7 @@ __all__ = [
     "sound_features",
     "survives_fork",
     "take_rows",
+    "threads_beside",
     "threads_for",
     "train_network",
     "trees",

@@ -49,6 +49,17 @@ def threads_for(n_flops: float) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def threads_beside(n_others: int) -> Iterator[None]:
+    """Have torch leave so many processors to threads that compute something else meanwhile.
+
+    Threads of OpenMP that share a processor with others make each other wait in every operation.
+    Holds for the thread that asks.
+    """
+    with _openmp().limit(limits=max(1, torch.get_num_threads() - n_others)):
+        yield
+
+
 def survives_fork(method: Callable[P, R]) -> Callable[P, R]:
     """Have a method run on one thread in a forked child, where it would wait for ever.
 

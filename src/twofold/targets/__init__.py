@@ -8,7 +8,13 @@ part of the statements also score the others: the gauge, and which statements ar
 from twofold.targets._codes import CodeSolution, solve_codes
 from twofold.targets._codewords import codewords
 from twofold.targets._cross_validation import cross_validated_similarity
-from twofold.targets._gauge import DECIDING_AUROC, Gauge, GaugePoint, gauge_targets
+from twofold.targets._gauge import (
+    DECIDING_AUROC,
+    Gauge,
+    GaugePoint,
+    gauge_targets,
+    pairs_decide,
+)
 from twofold.targets._losses import ContrastiveLoss, DotLoss, PairLoss, TripletLoss
 from twofold.targets._near_points import TargetSolver, target_solver
 from twofold.targets._pair_codes import PairBits, random_signs
@@ -42,6 +48,7 @@ __all__ = [
     "codewords",
     "cross_validated_similarity",
     "gauge_targets",
+    "pairs_decide",
     "random_signs",
     "rank_suspicious",
     "refine_bits",

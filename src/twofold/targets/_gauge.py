@@ -46,6 +46,8 @@ delicious              0.51                            0.817
 The rise is steep, so that the exact level matters little. On digits it parts what two phases learn
 as well as a Siamese network (test AUROC 0.998 and 0.997 at a gauge of 0.82, 0.998 and 0.998 at
 0.93) from what they do not (0.989 and 0.995 at 0.64, 0.75 and 0.99 at 0.48)."""
+N_COMPONENTS, N_FOLDS = 16, 5
+LOSS: Loss = "contrastive"
 CURVE_SHARES = (1 / 8, 1 / 4, 1 / 2)
 """Shares of the statements that the curve is drawn at, below all of them."""
 ENOUGH_HELD_OUT = 20_000
@@ -134,9 +136,9 @@ class Gauge:
 def gauge_targets(
     relation: PairRelation,
     *,
-    n_components: int = 16,
-    n_folds: int = 5,
-    loss: Loss = "contrastive",
+    n_components: int = N_COMPONENTS,
+    n_folds: int = N_FOLDS,
+    loss: Loss = LOSS,
     random_state: RandomState = None,
     progress: ProgressCallback | None = None,
 ) -> Gauge:
@@ -182,6 +184,19 @@ def gauge_targets(
         similarity=of_rows.similarity,
         seconds=time.perf_counter() - began,
     )
+
+
+def pairs_decide(relation: PairRelation, random_state: RandomState = None) -> bool:
+    """Say what `gauge_targets` says in `decides`, with no more folds than that takes."""
+    rng = as_generator(random_state)
+    scorer, folds = HeldOutScorer(N_COMPONENTS, LOSS), split_folds(relation, N_FOLDS, rng)
+    total = 0.0
+    for n_left, fold in zip(reversed(range(N_FOLDS)), folds, strict=True):
+        (auroc,) = _fold_aurocs(relation, [fold], scorer.score_folds(relation, [fold], rng))
+        total += auroc
+        if total + n_left < DECIDING_AUROC * N_FOLDS:
+            return False
+    return True
 
 
 def _thinned_point(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from twofold.matching import PairClassifier
 from twofold.preparation import (
     ColumnPlan,
 )
-from twofold.regression import Network, take_rows
+from twofold.regression import Network, take_rows, threads_beside
 from twofold.relations import LabelRelation, PairRelation, Relation, TripletRelation
 from twofold.tasks._fit_checks import check_request, check_tables
 from twofold.tasks._fit_input import FitRequest, Input, prepare_input
@@ -80,7 +82,7 @@ class FitResult:
     notes : tuple of str
         What the user should know: dropped columns, another encoding, what could not be scored.
     seconds : dict of str to float
-        Of each phase.
+        Of each phase; "learning" and "pair model" go on side by side.
     model : Path
         The folder that was written.
     """
@@ -199,18 +201,17 @@ def _learn(
         with phases.phase("learning"):
             learner = _learner(request, given).fit(given.features, relation=relation)
         return learner, Decision("embedding", None), (), None
-    with phases.phase("learning"):
-        part = take_rows(given.features, held.rows)
-        learner = _learner(request, given).fit(part, relation=held.known)
+    classifier, thresholds = None, {}
+    if given.source == "table" and isinstance(held.whole, PairRelation):
+        learner, classifier = _fit_side_by_side(request, given, held, held.whole, phases)
+    else:
+        learner = _fit_known(request, given, held, phases)
     with phases.phase("scoring"):
         scored: dict[str, NDArray[Any]] = {
             "features as given": features_similarity(given.features, held),
             "embedding": _embedding_similarity(learner, given.features, held),
         }
-    classifier, thresholds = None, {}
-    if given.source == "table" and isinstance(held.whole, PairRelation):
-        with phases.phase("pair model"):
-            classifier = fit_pair_classifier(given, held.whole, learner, request.seed)
+    if classifier is not None:
         held_out = classifier.held_out_[held.places]
         if not np.isnan(held_out).any():  # else there were too few for folds
             scored["pair model"] = held_out
@@ -229,6 +230,37 @@ def _learn(
         with phases.phase("learning"):
             learner = _learner(request, given).fit(given.features, relation=held.whole)
     return learner, decision, candidates, classifier if decision.by == "pair model" else None
+
+
+def _fit_known(request: FitRequest, given: Input, held: HeldOut, phases: Phases) -> MetricLearner:
+    """Fit the embedding to what is not held out."""
+    with phases.phase("learning"):
+        part = take_rows(given.features, held.rows)
+        return _learner(request, given).fit(part, relation=held.known)
+
+
+def _fit_side_by_side(
+    request: FitRequest, given: Input, held: HeldOut, whole: PairRelation, phases: Phases
+) -> tuple[MetricLearner, PairClassifier]:
+    """Fit the embedding, and beside it the pair model, which waits for it once it needs it.
+
+    What columns say needs no embedding, and neither of the two keeps every processor busy.
+    """
+    learnt: Future[MetricLearner] = Future()
+
+    def fit_pairs() -> PairClassifier:
+        with phases.phase("pair model"):
+            return fit_pair_classifier(given, whole, learnt, request.seed)
+
+    with ThreadPoolExecutor(1, thread_name_prefix="twofold") as beside:
+        pair_model = beside.submit(copy_context().run, fit_pairs)
+        try:
+            with threads_beside(1):
+                learnt.set_result(_fit_known(request, given, held, phases))
+        except BaseException as error:  # nobody is to wait for what will not come
+            learnt.set_exception(error)
+            raise
+        return learnt.result(), pair_model.result()
 
 
 def _learner(request: FitRequest, given: Input) -> MetricLearner:

@@ -8,6 +8,8 @@ model itself is validated in.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,19 +25,19 @@ Rows = NDArray[np.int64]
 
 
 def fit_pair_classifier(
-    given: Input, relation: PairRelation, learner: MetricLearner, seed: int
+    given: Input, relation: PairRelation, learnt: Future[MetricLearner], seed: int
 ) -> PairClassifier:
-    """Fit a pair model on all pairs; its `held_out_` is of folds that keep items apart."""
+    """Fit a pair model on all pairs; its `held_out_` is of folds that keep items apart.
+
+    The embedding may still be in the making: it is waited for where its evidence is asked for.
+    """
     right = None if given.right is None else given.right.table
     pairs = given.by_table(np.column_stack([relation.left, relation.right]))
-    similarity = None
-    # What validation has selected is fitted again in a second. A network to targets that were
-    # solved once, and layers that are joined, would be trained anew for every fold.
-    if learner.selection_ is not None and learner.metric_step_ is None:
-        similarity = _evidence_out_of_fold(given, pairs, relation, learner, seed)
     classifier = PairClassifier(given.left.table, right, random_state=seed)
-    classifier.fit(pairs, relation.similar > 0.5, similarity)
-    if classifier.columns_score_ is not None and not classifier.n_given_:
+    evidence = _evidence_out_of_fold(given, pairs, relation, learnt, seed)
+    classifier.fit(pairs, relation.similar > 0.5, evidence)
+    is_scored = classifier.columns_score_ is not None
+    if is_scored and not classifier.n_given_ and _is_quick_to_refit(learnt.result()):
         given.notes.append(
             "The columns alone leave nothing to gain (average precision "
             f"{classifier.columns_score_:.4f} on held-out pairs), so the pair model does not use "
@@ -54,15 +56,21 @@ def embedding_scale(
 
 
 def _evidence_out_of_fold(
-    given: Input, pairs: Rows, relation: PairRelation, learner: MetricLearner, seed: int
+    given: Input, pairs: Rows, relation: PairRelation, learnt: Future[MetricLearner], seed: int
 ) -> Callable[[Rows, Rows], NDArray[np.float32]]:
     """Return what describes pairs held out by the selected embedding, fitted to the others."""
-    fit_part = learner.fit_parts(relation, random_state=seed)
     n_left = given.left.n_items
 
+    @cache
+    def fit_part() -> Callable[[PairRelation], NDArray[np.float32]]:
+        return learnt.result().fit_parts(relation, random_state=seed)
+
     def evidence(kept: Rows, held_out: Rows) -> NDArray[np.float32]:
+        learner = learnt.result()
+        if not _is_quick_to_refit(learner):
+            return np.empty((len(held_out), 0), dtype=np.float32)
         with unsaid(RelationWarning):  # of all pairs it is said once
-            points = fit_part(relation.take_pairs(kept))
+            points = fit_part()(relation.take_pairs(kept))
         return embedding_evidence(
             points[:n_left],
             None if given.right is None else points[n_left:],
@@ -72,3 +80,12 @@ def _evidence_out_of_fold(
         )
 
     return evidence
+
+
+def _is_quick_to_refit(learner: MetricLearner) -> bool:
+    """Whether the embedding can be fitted again for every fold.
+
+    What validation has selected is, in a second. A network to targets that were solved once, and
+    layers that are joined, would be trained anew.
+    """
+    return learner.selection_ is not None and learner.metric_step_ is None
