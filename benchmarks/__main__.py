@@ -52,6 +52,7 @@ ONLY_BY_NAME = (
     "pair_evidence",
     "unseen",
     "sharding",
+    "distributed",
     "scale",
     "code_learning",
 )

@@ -21,6 +21,8 @@ from twofold.metric import (
     select_metric,
 )
 from twofold.metric._gate import GateCurve, fit_curve, gated
+from twofold.metric._layer_space import SHRINKAGE
+from twofold.metric._selection import FEWEST_COMPARED, SHRINKAGES
 
 
 def held_out(rng, with_output):
@@ -150,6 +152,15 @@ def test_the_shrinkage_that_tells_kinds_held_out_apart_is_selected(rng, monkeypa
         monkeypatch.setattr("twofold.metric._selection.SHRINKAGES", given)
         selection, _ = select_metric(HeldOut(*samples, None, 10), {"output": 0.0}, rng)
         assert selection.shrinkage == best
+
+
+def test_too_few_kinds_held_out_do_not_select_a_shrinkage(rng):
+    samples = [vectors_with_a_loud_coordinate(rng) for _ in range(2)]
+    of_kinds = {
+        n_kinds: select_metric(HeldOut(*samples, None, n_kinds), {"output": 0.0}, rng)[0]
+        for n_kinds in (FEWEST_COMPARED - 1, FEWEST_COMPARED)
+    }
+    assert [one.shrinkage for one in of_kinds.values()] == [SHRINKAGE, min(SHRINKAGES)]
 
 
 def test_the_shrinkage_that_was_selected_is_solved_with(rng):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import time
 
+from twofold._core.processes import process_place
+
 LOGGER = logging.getLogger("twofold")
 SECONDS_BETWEEN_LINES = 1.0
 
@@ -13,9 +15,10 @@ class Reporter:
     """Writes lines to the logger, at most one a second; none unless it is verbose."""
 
     def __init__(self, verbose: bool) -> None:
-        self._verbose = verbose
+        # Of processes that train together the first speaks.
+        self._verbose = verbose and process_place().is_first
         self._next_line = 0.0
-        if verbose:
+        if self._verbose:
             _make_heard()
 
     def __call__(self, line: str) -> None:

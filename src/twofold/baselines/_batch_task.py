@@ -48,6 +48,8 @@ class BatchTask(ItemBatches):
         How training images are changed.
     """
 
+    adds_up = False
+
     def __init__(
         self,
         features: Features,

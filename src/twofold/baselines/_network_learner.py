@@ -20,7 +20,7 @@ from twofold._core.devices import resolve_device
 from twofold._core.progress import Reporter
 from twofold._core.random import RandomState, as_generator
 from twofold.baselines._task_inputs import TaskInputs
-from twofold.estimators import EmbeddingLearner
+from twofold.estimators import EmbeddingLearner, refuse_different_data
 from twofold.regression import (
     MILD,
     STRONG,
@@ -47,6 +47,7 @@ from twofold.regression import (
     survives_fork,
     train_network,
     validation_loss,
+    workers,
 )
 from twofold.relations import Relation, as_relation, is_classes
 
@@ -96,6 +97,8 @@ class NetworkLearner(EmbeddingLearner):
         self.n_components_ = self._prepare(known)
         config = self._config(known)
         rng = as_generator(self.random_state)
+        refuse_different_data(X, known, config.device)
+        workers(config.device).agreed(None, rng)
         with out_of_memory_sentence(config.batch_size):
             shape = item_shape(X)
             refuse_augmented(config.augment, shape)

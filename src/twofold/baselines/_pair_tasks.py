@@ -49,6 +49,7 @@ class PairTask(ItemBatches):
     """Pairs of items, both through the same network."""
 
     is_recordable = True
+    adds_up = True
 
     def __init__(
         self,
@@ -81,6 +82,7 @@ class TripletTask(ItemBatches):
     """Triplets of items, all three through the same network: max(0, m + ‖a − p‖² − ‖a − n‖²)."""
 
     is_recordable = True
+    adds_up = True
 
     def __init__(
         self,

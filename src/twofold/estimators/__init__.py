@@ -8,6 +8,7 @@ from twofold.estimators._metric_learner import MetricLearner
 from twofold.estimators._pair_metric_learner import PairMetricLearner
 from twofold.estimators._pair_metric_learner_supervised import PairMetricLearnerSupervised
 from twofold.estimators._plan import Plan
+from twofold.estimators._together import refuse_different_data
 
 __all__ = [
     "CodeLearner",
@@ -18,4 +19,5 @@ __all__ = [
     "PairMetricLearnerSupervised",
     "Plan",
     "load",
+    "refuse_different_data",
 ]

@@ -29,6 +29,7 @@ from twofold.regression import (
     possible_regression,
     take_rows,
     with_rotation,
+    workers,
 )
 from twofold.relations import LabelRelation, Relation
 from twofold.targets import (
@@ -70,6 +71,11 @@ class BitFitting:
     validation_fraction: float = 0.0
     callback: Callback | None = None
     checkpoint: Path | None = None
+
+    @property
+    def device(self) -> str:
+        """Where a network is trained."""
+        return self.embedder.device if isinstance(self.embedder, TrainingConfig) else "cpu"
 
     def fit(
         self, X: Any, solution: CodeSolution, relation: Relation, items: NDArray[np.int64]
@@ -139,7 +145,7 @@ class BitFitting:
             return embedder
         if len(items) > MOST_REFINED:
             items = np.sort(self.rng.choice(items, MOST_REFINED, replace=False))
-        outputs = embedder.predict(take_rows(X, items))
+        outputs = workers(embedder.device).agreed(embedder.predict(take_rows(X, items)), self.rng)
         turn = np.eye(solution.n_bits)
         if solution.method == "rotated":
             turn, _ = rotate_to_binary(outputs, solution.n_bits, None, n_turns=N_TURNS)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,18 +27,22 @@ from twofold.regression import (
     Embedder,
     FittedEmbedder,
     LayerNames,
+    NetworkEmbedder,
     OutputScale,
     TrainingConfig,
+    Workers,
     fit_embedder,
     layer_names,
     out_of_memory_sentence,
     possible_regression,
     read_layers,
     take_rows,
+    workers,
 )
 from twofold.relations import LabelRelation, PairRelation, Relation, Statements
 from twofold.targets import TargetSolution, solve_targets, standardise_solution
 
+T = TypeVar("T")
 PAPER_START: dict[str, Any] = {"init": "random", "tol": 1e-5, "max_epochs": 1000}
 """A random start converges slowly: with the usual tolerance it stops half-way."""
 
@@ -70,9 +75,12 @@ class Fitting:
 
     def fit(self, X: Any, relation: Relation) -> Fit:
         """Fit an embedder to features and a relation over their rows."""
-        plan, embedder = self.plan, self.plan.embedder
-        if not plan.uses_feedback:
+        if not self.plan.uses_feedback:
             return self.fit_once(X, relation)
+        return self.selected_once(lambda: self._fit_by_feedback(X, relation))
+
+    def _fit_by_feedback(self, X: Any, relation: Relation) -> Fit:
+        plan, embedder = self.plan, self.plan.embedder
         problem = self.problem(X, self._sampled(relation))
         batch_size = embedder.batch_size if isinstance(embedder, TrainingConfig) else 1
         with out_of_memory_sentence(batch_size):
@@ -85,10 +93,33 @@ class Fitting:
             )
         return selected_fit(selection, problem)
 
+    @property
+    def together(self) -> Workers:
+        """The processes that fit together, this one among them."""
+        return workers(self.plan.device)
+
+    def once(self, compute: Callable[[], T]) -> T:
+        """Return what the first of the processes computes."""
+        return self.together.once(compute, self.rng)
+
+    def selected_once(self, select: Callable[[], Fit]) -> Fit:
+        """Return the first process's fit with feedback, where this one's device is.
+
+        What is selected hangs by comparisons, which have to come out alike in all processes.
+        """
+        fit = self.once(select)
+        return fit if self.together.is_first else replace(fit, embedder=self._moved(fit.embedder))
+
+    def _moved(self, embedder: Embedder) -> Embedder:
+        if isinstance(embedder, NetworkEmbedder):
+            embedder.network.to(self.plan.device)
+            embedder.device = self.plan.device
+        return embedder
+
     def fit_once(self, X: Any, relation: Relation) -> Fit:
         """Solve the targets, then regress to them."""
         plan, watch = self.plan, self.watch
-        solution, linked = self.place_targets(relation)
+        solution, linked = self.once(lambda: self.place_targets(relation))
         targets, which, mean, scale = standardise_solution(solution, linked)
         items = np.flatnonzero(linked)
         watch.report(f"regression of {len(items)} items to targets of {targets.shape[1]}")
@@ -130,14 +161,16 @@ class Fitting:
             with unsaid(TargetWarning):  # what is said of all classes holds for some
                 return reader(quietly.fit(take_rows(X, rows), relation.take(rows)).embedder)
 
-        solved = MetricProblem(
+        problem = MetricProblem(
             relation,
             reader(fit.embedder),
             train,
             dict.fromkeys(names.maps, MAP_SHARE) | dict.fromkeys(names.outputs, 0.0),
             self.plan.metric_step == "both",
             self.watch.report.always,
-        ).solve(self.rng, n_components)
+        )
+        # All solve it, since they train together once more for it; what the first has, counts.
+        solved = self.together.agreed(problem.solve(self.rng, n_components), self.rng)
         if solved is None:
             return fit
         step, selection = solved

@@ -14,6 +14,7 @@ from twofold._core.progress import Reporter
 from twofold._core.random import RandomState, as_generator
 from twofold.estimators._code_fitting import BitFitting
 from twofold.estimators._code_learner import CodeLearner
+from twofold.estimators._together import refuse_different_data
 from twofold.regression import (
     MILD,
     STRONG,
@@ -25,6 +26,7 @@ from twofold.regression import (
     is_network,
     resolve_network,
     survives_fork,
+    workers,
 )
 from twofold.relations import LabelRelation, Relation, as_relation, is_classes
 from twofold.targets import solve_codes
@@ -121,7 +123,10 @@ class HashLearner(CodeLearner):
         X = check_features(self, X, reset=True)
         known = as_relation(type(self).__name__, X, y, relation, "jaccard")
         fitting = self._fitting(known)
-        solution = solve_codes(known, n_bits, random_state=fitting.rng)
+        refuse_different_data(X, known, fitting.device)
+        solution = workers(fitting.device).once(
+            lambda: solve_codes(known, n_bits, random_state=fitting.rng), fitting.rng
+        )
         linked = known.known if isinstance(known, LabelRelation) else known.linked
         fit = fitting.fit(X, solution, known, np.flatnonzero(linked))
         codes = pack_signs(solution.codes)

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from twofold._core.devices import said_of_idle_devices
 from twofold._core.progress import Reporter
 from twofold._core.random import RandomState, as_generator
 from twofold.estimators._fitting import Fit, Fitting
 from twofold.estimators._model import Model, save_model
 from twofold.estimators._plan import Goal, Plan, check_feedback, resolve_plan
 from twofold.estimators._statement_learner import StatementLearner
+from twofold.estimators._together import refuse_different_data
 from twofold.estimators._training_data import TrainingData
 from twofold.feedback import Selection, Watch
 from twofold.metric import MetricSelection
@@ -83,7 +85,8 @@ class MetricLearner(StatementLearner):
         ridge map, is returned. Without feedback, the share of the items that a network's best
         epoch is chosen on; "auto" is 0, which keeps the last.
     device : {"auto", "cpu", "cuda", "cuda:N"}
-        Where both phases run.
+        Where both phases run: on one device. Of the processes of a script that is started by
+        torchrun, each takes the device of its number, and they share every batch.
     random_state : int, Generator or None
         On a CPU the same seed, arrays and machine give the same embedding.
     verbose : bool
@@ -180,6 +183,7 @@ class MetricLearner(StatementLearner):
         checkpoint = checkpoint_path(self.embedder, self.random_state)
         self.plan_ = self._resolve(known)
         fitting = self._fitting(checkpoint)
+        refuse_different_data(X, known, self.plan_.device)
         if self.plan_.metric_step == "output":
             fit = fitting.fit(X, known)
         else:
@@ -268,6 +272,8 @@ class MetricLearner(StatementLearner):
 
     def _fitting(self, checkpoint: Path | None = None) -> Fitting:
         reporter = Reporter(self.verbose)
+        if idle := said_of_idle_devices(self.plan_.device):
+            reporter.always(idle)
         watch = Watch(reporter, epoch_callback(reporter, self.embedder), checkpoint)
         return Fitting(self.plan_, as_generator(self.random_state), watch)
 

@@ -18,6 +18,7 @@ from twofold.regression import (
     NetworkEmbedder,
     OutputScale,
     TrainingConfig,
+    alone,
     as_numbers,
     fit_embedder,
     refresh_embedder,
@@ -40,8 +41,12 @@ def update_fit(
         return replace(_go_on(fitting, embedder, selection, data), selection=selection)
     if selection.is_outgrown_by(len(data.relation)):
         return fitting.fit(data.X, data.relation)
-    problem = fitting.problem(data.X, data.relation)
-    return selected_fit(refit(problem, selection, fitting.plan.embedder), problem)
+
+    def refitted() -> Fit:
+        problem = fitting.problem(data.X, data.relation)
+        return selected_fit(refit(problem, selection, fitting.plan.embedder), problem)
+
+    return fitting.selected_once(refitted)
 
 
 def refit_without(
@@ -57,6 +62,7 @@ def refit_without(
         problem = fitting.problem(data.X, data.relation)
         fit_part = refit_parts(problem, selection, fitting.plan.embedder)
 
+    @alone()  # who asks for it may be one of several processes
     def points(kept: PairRelation, items: NDArray[np.int64]) -> NDArray[np.float32]:
         if selection is not None:
             return fit_part(kept.take(problem.items)).points(items)
@@ -83,15 +89,17 @@ def _go_on(
         weight = statements.n_items / len(statements)
         margin = far * plan.targets.margin
         follows = {"margin": margin, "prior": start, "prior_weight": weight}
-    solution = solve_targets(
-        statements,
-        start.shape[1],
-        loss=plan.loss,
-        init=start,
-        device=plan.device,
-        random_state=fitting.rng,
-        callback=fitting.watch.on_targets,
-        **follows,
+    solution = fitting.once(
+        lambda: solve_targets(
+            statements,
+            start.shape[1],
+            loss=plan.loss,
+            init=start,
+            device=plan.device,
+            random_state=fitting.rng,
+            callback=fitting.watch.on_targets,
+            **follows,
+        )
     )
     fitted = _regress(fitting, embedder, data, solution.points[linked])
     return regressed_fit(plan, solution, linked, fitted)

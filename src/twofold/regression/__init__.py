@@ -43,6 +43,7 @@ from twofold.regression._fit import (
 )
 from twofold.regression._input_checks import check_features, preprocessed, sound_features
 from twofold.regression._inputs import Inputs
+from twofold.regression._joining import workers
 from twofold.regression._layers import (
     WIDEST,
     LayerNames,
@@ -84,14 +85,15 @@ from twofold.regression._regressor import RegressorEmbedder, append_rows, fit_re
 from twofold.regression._ridge_map import RIDGE, RidgeBasis, RidgeMap, RidgeRegression, ridge_basis
 from twofold.regression._task import Task, validation_loss
 from twofold.regression._threads import survives_fork, threads_for
-from twofold.regression._training import (
+from twofold.regression._training import train_network
+from twofold.regression._training_config import (
     Callback,
     Epoch,
     TrainingConfig,
     TrainingHistory,
-    train_network,
 )
 from twofold.regression._views import refuse_views
+from twofold.regression._workers import Workers, alone
 
 __all__ = [
     "DATA_ERRORS",
@@ -128,6 +130,8 @@ __all__ = [
     "Task",
     "TrainingConfig",
     "TrainingHistory",
+    "Workers",
+    "alone",
     "append_rows",
     "as_network",
     "as_numbers",
@@ -184,5 +188,6 @@ __all__ = [
     "validation_loss",
     "with_feature_skip",
     "with_rotation",
+    "workers",
     "write_embedder",
 ]

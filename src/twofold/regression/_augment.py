@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from twofold._core.checks import check_choice, check_count, check_number
+from twofold.regression._shares import drawn_rows
 
 AugmentName = Literal["flips", "photographs", "characters"]
 
@@ -163,8 +164,13 @@ def _shifted(images: Tensor, mirrored: Tensor, most: int, generator: torch.Gener
     rows = torch.arange(height, device=images.device).expand(n_items, height)
     columns = torch.arange(width, device=images.device).expand(n_items, width)
     if most:
-        down, right = torch.randint(
-            -most, most + 1, (2, n_items, 1), device=images.device, generator=generator
+        down, right = drawn_rows(
+            lambda n: torch.randint(
+                -most, most + 1, (2, n, 1), device=images.device, generator=generator
+            ),
+            n_items,
+            generator,
+            dim=1,
         )
         rows, columns = _reflected(rows + down, height), _reflected(columns + right, width)
     columns = torch.where(mirrored[:, None], width - 1 - columns, columns)
@@ -184,7 +190,13 @@ def _turned(
 ) -> Tensor:
     """Return images turned, moved and mirrored, sampled bilinearly, as floats."""
     n_items, _, height, width = images.shape
-    drawn = 2 * torch.rand((3, n_items), device=images.device, generator=generator) - 1
+    uniform = drawn_rows(
+        lambda n: torch.rand((3, n), device=images.device, generator=generator),
+        n_items,
+        generator,
+        dim=1,
+    )
+    drawn = 2 * uniform - 1
     angle = drawn[0] * math.radians(augment.rotation)
     cosine, sine = angle.cos(), angle.sin()
     sign = 1 - 2 * mirrored.float()
@@ -205,7 +217,12 @@ def _turned(
 def _cut_out(images: Tensor, side: int, generator: torch.Generator) -> Tensor:
     """Return images with a square filled by their mean colour."""
     n_items, _, height, width = images.shape
-    drawn = torch.rand((2, n_items, 1), device=images.device, generator=generator)
+    drawn = drawn_rows(
+        lambda n: torch.rand((2, n, 1), device=images.device, generator=generator),
+        n_items,
+        generator,
+        dim=1,
+    )
     inside = [
         # The square may reach over the edge by half of its side, so that corners are cut out too.
         (torch.arange(size, device=images.device) - (first * size).floor() + side // 2) % (2 * size)

@@ -28,6 +28,8 @@ from twofold.regression._tensor_files import write_tensors
 LARGEST_SHARE = 0.05
 """Of the time of training that may go into writing."""
 SAME_LOSS = 0.01
+Kept = tuple[dict[str, Tensor], dict[str, Any]]
+"""What a checkpoint holds: all that is a tensor, and the rest."""
 
 
 @dataclass(slots=True)
@@ -116,14 +118,26 @@ class Checkpoint:
 
     def restore(self, trainer: Trainer) -> Progress:
         """Bring a trainer to where it was, if the file is there; return how far that is."""
-        if not self.path.exists():
+        return self.take_up(self.read(), trainer)
+
+    def take_up(self, kept: Kept | None, trainer: Trainer) -> Progress:
+        """Bring a trainer to where it was, if something was read; return how far that is."""
+        if kept is None:
             return Progress()
+        try:
+            return _restore(trainer, *kept)
+        except _DAMAGE as error:
+            raise _unreadable(self.path, error) from error
+
+    def read(self) -> Kept | None:
+        """Return what the file holds, if it is there and this training's."""
+        if not self.path.exists():
+            return None
         tensors, notes = _read(self.path)
         try:
             is_same_loss = math.isclose(notes["first_loss"], self._first_loss, rel_tol=SAME_LOSS)
-            is_same = notes["identity"] == self._identity and is_same_loss
-            if is_same:
-                return _restore(trainer, tensors, notes)
+            if notes["identity"] == self._identity and is_same_loss:
+                return tensors, notes
         except _DAMAGE as error:
             raise _unreadable(self.path, error) from error
         raise ValueError(
@@ -224,7 +238,7 @@ def _as_list(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be written as JSON.")
 
 
-def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def _read(path: Path) -> Kept:
     from safetensors import SafetensorError, safe_open
 
     try:

@@ -7,22 +7,32 @@ a step of such a network is taken under a lock, with that generator's state lent
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from twofold.regression._shares import SharedGenerator, drawn_rows
+
 LARGEST_SEED = 2**63
 _LENT = threading.RLock()
 
 
-def torch_generator(rng: np.random.Generator, device: str | torch.device) -> torch.Generator:
+def torch_generator(
+    rng: np.random.Generator,
+    device: str | torch.device,
+    kind: type[torch.Generator] = torch.Generator,
+) -> torch.Generator:
     """Return a generator of torch's, seeded by one of NumPy's."""
-    return torch.Generator(device).manual_seed(int(rng.integers(LARGEST_SEED)))
+    generator = kind(device)
+    generator.manual_seed(int(rng.integers(LARGEST_SEED)))
+    return generator
 
 
 class Draws:
@@ -36,6 +46,8 @@ class Draws:
         That trains.
     lends : bool
         Whether the network is a user's own, which may draw for itself.
+    is_shared : bool
+        Whether other processes draw the same, and batches are shared with them.
 
     Attributes
     ----------
@@ -43,8 +55,11 @@ class Draws:
         On the device; given to dropout layers and to the task.
     """
 
-    def __init__(self, rng: np.random.Generator, device: str, lends: bool = False) -> None:
-        self.generator = torch_generator(rng, device)
+    def __init__(
+        self, rng: np.random.Generator, device: str, lends: bool = False, is_shared: bool = False
+    ) -> None:
+        kind = SharedGenerator if is_shared else torch.Generator
+        self.generator = torch_generator(rng, device, kind)
         self._device = torch.device(device)
         self._lent: dict[str, Tensor] = {}
         if lends:
@@ -74,6 +89,18 @@ class Draws:
                 for kind, place in self._process_wide().items():
                     self._lent[kind] = _state_of(place)
                     _set_state(place, theirs[kind])
+
+    def lend_otherwise(self, rank: int) -> None:
+        """Have a module that draws for itself draw other numbers than in the first process.
+
+        What it draws is for its own part of a batch, and cannot be parted.
+        """
+        if not rank or not self._lent:
+            return
+        for kind, place in self._process_wide().items():
+            state = self._lent[kind].cpu().numpy().tobytes() + bytes([rank % 256, rank // 256])
+            seed = int.from_bytes(hashlib.sha256(state).digest()[:7], "little")
+            self._lent[kind] = torch.Generator(place).manual_seed(seed).get_state()
 
     def state(self) -> dict[str, Tensor]:
         """Return where the generators are, to go on from another day."""
@@ -110,8 +137,16 @@ class Dropout(nn.Dropout):
             return values
         if self.generator is None:
             return functional.dropout(values, self.p)
-        kept = torch.empty_like(values).bernoulli_(1 - self.p, generator=self.generator)
+        draw = partial(_kept, values, self.p, self.generator)
+        kept = drawn_rows(draw, len(values), self.generator)
         return values * kept.div_(1 - self.p)
+
+
+def _kept(values: Tensor, p: float, generator: torch.Generator, n_rows: int) -> Tensor:
+    """Return 1 with chance 1 - p and else 0, for so many rows like those of `values`."""
+    is_whole = n_rows == len(values)
+    kept = torch.empty_like(values) if is_whole else values.new_empty((n_rows, *values.shape[1:]))
+    return kept.bernoulli_(1 - p, generator=generator)
 
 
 @contextmanager

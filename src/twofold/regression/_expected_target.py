@@ -72,6 +72,7 @@ class LikelihoodTask:
     """
 
     is_recordable = True
+    adds_up = True
 
     def __init__(
         self,

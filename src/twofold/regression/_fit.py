@@ -21,6 +21,7 @@ from twofold.regression._expected_target import (
     distinct_targets,
 )
 from twofold.regression._features import Features, item_shape, n_rows, open_features
+from twofold.regression._joining import workers
 from twofold.regression._network import Regression
 from twofold.regression._network_embedder import NetworkEmbedder, OutputScale
 from twofold.regression._preparation import out_of_memory_sentence, prepare_network
@@ -32,12 +33,12 @@ from twofold.regression._target_direction import (
     direction_length,
 )
 from twofold.regression._task import Task, validation_loss
-from twofold.regression._training import (
+from twofold.regression._training import train_network
+from twofold.regression._training_config import (
     Callback,
     Epoch,
     TrainingConfig,
     TrainingHistory,
-    train_network,
 )
 from twofold.regression._views import refuse_views
 
@@ -111,7 +112,10 @@ def fit_embedder(
     began = time.perf_counter()
     if not isinstance(embedder, TrainingConfig):
         wanted = targets if which is None else targets[which]
-        fitted = fit_regressor(embedder, X, wanted, items, rng, output_scale)
+        together = workers("cpu")
+        fitted = together.once(
+            lambda: fit_regressor(embedder, X, wanted, items, rng, output_scale), rng
+        )
         return FittedEmbedder(fitted, None, time.perf_counter() - began)
 
     config = embedder

@@ -20,7 +20,7 @@ from twofold.regression._augment import Augment, AugmentName, resolve_augment
 from twofold.regression._fast_networks import FAST_NETWORKS, suits_fast_network
 from twofold.regression._networks import NETWORKS, NetworkName
 from twofold.regression._optimisers import OptimiserName
-from twofold.regression._training import Epoch, TrainingConfig
+from twofold.regression._training_config import Epoch, TrainingConfig
 from twofold.regression._views import VIEWS
 
 Regression = Literal["squared", "likelihood"]
@@ -62,7 +62,8 @@ class Network(BaseEstimator):  # type: ignore[misc]
     max_epochs : int or "auto"
         Passes over the items; "auto" is 30, and 10 of "fast-conv" and "deep-conv".
     batch_size : int or "auto"
-        Items a step; "auto" is 64, and for "fast-conv" and "deep-conv" 1024, or fewer of few items.
+        Items a step, of all processes together; "auto" is 64, and for "fast-conv" and "deep-conv"
+        1024, or fewer of few items.
     learning_rate : float or "auto"
         The optimiser's, at its height. Of "adamw" and "sgd" it rises over the first tenth of all
         steps and falls along half a cosine, of "muon" it falls along a straight line. "auto" is

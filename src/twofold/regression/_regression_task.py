@@ -32,6 +32,7 @@ class RegressionTask:
     """
 
     is_recordable = True
+    adds_up = True
 
     def __init__(
         self,

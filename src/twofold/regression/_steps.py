@@ -55,6 +55,10 @@ class EagerStep:
         self.total.zero_()
         self.n_seen = 0
 
+    def mean_loss(self) -> float:
+        """Return the mean over the examples of the epoch; the device is waited for."""
+        return float(self.total) / self.n_seen
+
     def __call__(self, examples: Tensor) -> None:
         """Move the weights by what some examples say."""
         self.n_seen += len(examples)
@@ -93,6 +97,10 @@ class RecordedStep:
     def begin_epoch(self) -> None:
         """Count anew."""
         self._eager.begin_epoch()
+
+    def mean_loss(self) -> float:
+        """Return the mean over the examples of the epoch; the device is waited for."""
+        return self._eager.mean_loss()
 
     def __call__(self, examples: Tensor) -> None:
         """Move the weights by what some examples say."""

@@ -18,6 +18,7 @@ from torch.nn import functional
 from twofold.regression._augment import Augment
 from twofold.regression._expected_target import SMOOTHING, LikelihoodTask
 from twofold.regression._features import Features
+from twofold.regression._shares import batch_of
 
 N_RIVALS = 64
 """Targets that are drawn each step, besides those of the batch. On 5,000 classes in 256 components
@@ -100,7 +101,10 @@ class DirectionTask(LikelihoodTask):
         drawn = self._fixed
         if generator is not None:
             drawn = torch.randint(n_targets, (N_RIVALS,), device=which.device, generator=generator)
-        rivals = torch.cat([which[:MOST_OF_BATCH], drawn])
+        whole = which
+        if (batch := batch_of(generator)) is not None:  # of which this process has a part
+            whole = self._which[batch.to(which.device, non_blocking=True)]
+        rivals = torch.cat([whole[:MOST_OF_BATCH], drawn])
         is_own = rivals == which[:, None]  # an item's own target is no rival of it
         own = (scaled * self._targets[which]).sum(dim=1, keepdim=True)
         others = (scaled @ self._targets[rivals].T).masked_fill(is_own, -torch.inf)

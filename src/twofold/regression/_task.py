@@ -24,6 +24,10 @@ class Task(Protocol):
     def is_recordable(self) -> bool:
         """Whether its loss is the same kernels every time, without waiting for the device."""
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether a batch's loss is the mean of its examples' own: processes can then share it."""
+
     def begin_epoch(self, number: int) -> None:
         """Be told that an epoch begins, counted from 1: images may take turns in what is done."""
 

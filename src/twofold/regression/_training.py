@@ -7,149 +7,38 @@ one; the rivals that train on pairs bring their own, so that a comparison differ
 from __future__ import annotations
 
 import copy
+import hashlib
 import math
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from twofold._core.shared_setting import SharedSetting
-from twofold.regression._augment import Augment
 from twofold.regression._averaging import WeightAverage
 from twofold.regression._checkpoint import Checkpoint, Progress, Trainer
 from twofold.regression._draws import Draws, drawing_from
-from twofold.regression._networks import DROPOUT
-from twofold.regression._optimisers import OptimiserName, make_optimisers
-from twofold.regression._steps import EagerStep, RecordedStep, training_step
+from twofold.regression._joining import workers
+from twofold.regression._optimisers import make_optimisers
+from twofold.regression._steps import training_step
 from twofold.regression._task import Task
 from twofold.regression._threads import step_flops, threads_for
+from twofold.regression._training_config import (
+    Callback,
+    Epoch,
+    TrainingConfig,
+    TrainingHistory,
+)
+from twofold.regression._workers import Step, Workers
 
 N_TRIED = 3
-Schedule = Literal["warm cosine", "linear"]
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingConfig:
-    """Which network is trained, and how: `Network` with a value for every "auto".
-
-    Attributes
-    ----------
-    architecture : str or nn.Module
-        A network by name, or a user's own.
-    max_epochs : int
-        Passes over the examples.
-    batch_size : int
-        Examples a step.
-    learning_rate : float
-        The optimiser's, at its height.
-    weight_decay : float
-        Decoupled from the gradient, as in AdamW.
-    warm_up : float
-        Share of all steps, in which the rate rises.
-    dropout : float
-        Of the network "mlp", in [0, 1).
-    optimiser : {"adamw", "sgd", "muon"}
-        What moves the weights.
-    schedule : {"warm cosine", "linear"}
-        Of the rate: a rise over `warm_up` and a fall along half a cosine; or a straight line to
-        zero.
-    augment : Augment or None
-        How training images are changed.
-    averaged : float
-        Share of the steps, the last ones, over which weights are averaged.
-    views : int
-        Of an item when it is embedded, whose outputs are averaged.
-    epoch_size : int or None
-        Examples an epoch, drawn anew each time; all of them by default.
-    device : str
-        "cpu", "cuda" or "cuda:N".
-    """
-
-    architecture: str | nn.Module
-    max_epochs: int
-    batch_size: int
-    learning_rate: float
-    weight_decay: float = 0.0
-    warm_up: float = 0.1
-    dropout: float = DROPOUT
-    optimiser: OptimiserName = "adamw"
-    schedule: Schedule = "warm cosine"
-    augment: Augment | None = None
-    averaged: float = 0.0
-    views: int = 1
-    epoch_size: int | None = None
-    device: str = "cpu"
-
-    @property
-    def name(self) -> str | None:
-        """Of the network; None for a user's own."""
-        return self.architecture if isinstance(self.architecture, str) else None
-
-    def n_drawn(self, n_examples: int) -> int:
-        """Return how many of `n_examples` an epoch sees."""
-        return n_examples if self.epoch_size is None else min(self.epoch_size, n_examples)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Epoch:
-    """What a callback is told after every epoch.
-
-    Attributes
-    ----------
-    number, n_epochs : int
-        Which epoch, from 1, of how many.
-    loss : float
-        Mean over the epoch's examples.
-    validation_loss : float or None
-        After it, where a part is held out.
-    seconds : float
-        Of training so far; validation and callbacks are not counted.
-    network : nn.Module
-        As it stands, not to be changed.
-    embed : callable (X) -> ndarray, or None
-        The embedding of any features by the network as it stands, where a learner trains it.
-    """
-
-    number: int
-    n_epochs: int
-    loss: float
-    validation_loss: float | None
-    seconds: float
-    network: nn.Module
-    embed: Callable[[Any], NDArray[np.float32]] | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TrainingHistory:
-    """What training came to.
-
-    Attributes
-    ----------
-    loss : list of float
-        Of each epoch.
-    validation_loss : list of float
-        The same on the part held out; empty without one.
-    best_epoch : int
-        The epoch, from 1, whose weights were kept: the one with the least validation loss, or the
-        last.
-    seconds : float
-        Of training; validation and callbacks are not counted.
-    """
-
-    loss: list[float]
-    validation_loss: list[float]
-    best_epoch: int
-    seconds: float
-
-
-Callback = Callable[[Epoch], Any]
 
 
 def train_network(
@@ -183,15 +72,68 @@ def train_network(
         A file that the training is kept in until it is done. If it is there, the training goes on
         from it, on a CPU with the same bytes as one that was never interrupted.
     """
-    is_own = config.name is None
-    draws = Draws(rng, config.device, lends=is_own)
+    together = workers(config.device)
+    is_shared = together.n_processes > 1 and task.adds_up
+    if together.n_processes > 1:
+        _begin_alike(together, network, task, config, rng)
+    draws = Draws(rng, config.device, lends=config.name is None, is_shared=is_shared)
     optimisers = make_optimisers(
         network, config.optimiser, config.learning_rate, config.weight_decay, config.device
     )
     rates = _learning_rates(task.n_examples, config)
     average = WeightAverage(network, len(rates), config.averaged)
     trainer = Trainer(network, optimisers, rng, draws, average)
-    step = training_step(
+    with (
+        together.training(network if is_shared else None, checkpoint),
+        drawing_from(network, draws.generator),
+        _threads_for(network, task, config),
+        _fastest_convolutions,
+    ):
+        kept = together.once(lambda: _open_checkpoint(checkpoint, network, task, config))
+        done = Progress()
+        if kept is not None:
+            done = kept.take_up(together.once(kept.read), trainer)
+        step = _step_of(trainer, task, config, together if is_shared else None)
+        for number in range(done.n_done + 1, config.max_epochs + 1):
+            began = time.perf_counter()
+            task.begin_epoch(number)
+            epoch = partial(_one_epoch, trainer, step, rates, task, config)
+            loss = epoch() if is_shared else together.once(epoch, rng)
+            done.seconds += time.perf_counter() - began
+            _refuse_nan(loss, number)
+            done.n_done = number
+            done.losses.append(loss)
+            network.eval()
+            if validate is not None:
+                _note_validation(done, together.once(partial(validate, network)), network)
+            if callback is not None:
+                report = _report(done, config, network)
+                if together.once(partial(_is_stopped_by, callback, report)):
+                    break
+            if kept is not None and together.is_first:
+                kept.keep(trainer, done)
+    if done.best_weights is None:
+        average.settle()
+    else:
+        network.load_state_dict(done.best_weights)
+    network.eval()
+    together.hand_out(network)
+    if kept is not None and together.is_first:
+        kept.remove()
+    best = done.best_epoch or done.n_done
+    return TrainingHistory(done.losses, done.validation_losses, best, done.seconds)
+
+
+def _step_of(
+    trainer: Trainer, task: Task, config: TrainingConfig, together: Workers | None
+) -> Step:
+    """Return what takes a step: shared with other processes, or this one's alone."""
+    network, optimisers, draws = trainer.network, trainer.optimisers, trainer.draws
+    is_own = config.name is None
+    if together is not None:
+        draws.lend_otherwise(together.rank)
+        return together.shared_step(network, task, optimisers, draws, config.device, is_own)
+    return training_step(
         network,
         task,
         optimisers,
@@ -200,37 +142,6 @@ def train_network(
         config.device,
         may_record=not is_own,  # which may decide as it goes
     )
-    with (
-        drawing_from(network, draws.generator),
-        _threads_for(network, task, config),
-        _fastest_convolutions,
-    ):
-        kept = _open_checkpoint(checkpoint, network, task, config)
-        done = Progress() if kept is None else kept.restore(trainer)
-        for number in range(done.n_done + 1, config.max_epochs + 1):
-            began = time.perf_counter()
-            task.begin_epoch(number)
-            loss = _one_epoch(trainer, step, rates, task, config)
-            done.seconds += time.perf_counter() - began
-            _refuse_nan(loss, number)
-            done.n_done = number
-            done.losses.append(loss)
-            network.eval()
-            if validate is not None:
-                _note_validation(done, validate(network), network)
-            if callback is not None and _asks_to_stop(callback(_report(done, config, network))):
-                break
-            if kept is not None:
-                kept.keep(trainer, done)
-    if done.best_weights is None:
-        average.settle()
-    else:
-        network.load_state_dict(done.best_weights)
-    network.eval()
-    if kept is not None:
-        kept.remove()
-    best = done.best_epoch or done.n_done
-    return TrainingHistory(done.losses, done.validation_losses, best, done.seconds)
 
 
 def _open_checkpoint(
@@ -238,9 +149,34 @@ def _open_checkpoint(
 ) -> Checkpoint | None:
     if path is None:
         return None
-    training = asdict(replace(config, architecture=config.name or "own"))
-    training["n_examples"] = task.n_examples
-    return Checkpoint(path, training, network, _first_loss(network, task, config.batch_size))
+    first_loss = _first_loss(network, task, config.batch_size)
+    return Checkpoint(path, _described(task, config), network, first_loss)
+
+
+def _described(task: Task, config: TrainingConfig) -> dict[str, Any]:
+    """Return what tells a training from others, as JSON takes it: the same on any card."""
+    kind = torch.device(config.device).type
+    training = asdict(replace(config, architecture=config.name or "own", device=kind))
+    return training | {"n_examples": task.n_examples}
+
+
+def _digest(rng: np.random.Generator) -> str:
+    """Return some letters that tell the state of a generator."""
+    return hashlib.sha256(repr(rng.bit_generator.state).encode()).hexdigest()[:8]
+
+
+def _begin_alike(
+    together: Workers,
+    network: nn.Module,
+    task: Task,
+    config: TrainingConfig,
+    rng: np.random.Generator,
+) -> None:
+    """Give processes the same weights; refuse those that would train different things."""
+    together.refuse_different(_described(task, config) | {"random_state": _digest(rng)})
+    together.hand_out(network)
+    first_loss = _first_loss(network, task, config.batch_size)
+    together.refuse_different({"loss before training": first_loss})
 
 
 def _first_loss(network: nn.Module, task: Task, batch_size: int) -> float:
@@ -262,13 +198,14 @@ def _report(done: Progress, config: TrainingConfig, network: nn.Module) -> Epoch
     return Epoch(done.n_done, config.max_epochs, done.losses[-1], validation, done.seconds, network)
 
 
-def _asks_to_stop(answer: Any) -> bool:
+def _is_stopped_by(callback: Callback, epoch: Epoch) -> bool:
+    answer = callback(epoch)
     return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
 def _one_epoch(
     trainer: Trainer,
-    step: EagerStep | RecordedStep,
+    step: Step,
     rates: Tensor,
     task: Task,
     config: TrainingConfig,
@@ -285,7 +222,7 @@ def _one_epoch(
         step(examples)
         trainer.n_steps += 1
         trainer.average.follow(trainer.n_steps)
-    return float(step.total) / step.n_seen
+    return step.mean_loss()
 
 
 def _batches(order: Tensor, size: int, of_one_size: bool) -> list[Tensor]:
