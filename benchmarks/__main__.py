@@ -39,6 +39,7 @@ ONLY_BY_NAME = (
     "few_pairs",
     "asking",
     "evenings",
+    "evening_records",
     "ask_learning",
     "ask_page",
     "ask_hostile",

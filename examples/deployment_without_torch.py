@@ -2,8 +2,8 @@
 Deployment without torch
 ========================
 
-The model is written as one ONNX file. A process in which torch cannot be imported embeds with
-onnxruntime and searches with FAISS.
+The model is exported to a single ONNX file. A process in which torch cannot be imported then embeds
+with onnxruntime and searches with FAISS.
 """
 
 import subprocess
@@ -50,7 +50,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 learner = MetricLearner(embedder=Network(max_epochs=10), random_state=0).fit(X_train, y_train)
 
 # %%
-# The service is a process of its own, which gets the model and two arrays, and returns neighbours.
+# The service is a separate process. It gets the model and two arrays, and returns neighbours.
 
 with TemporaryDirectory() as place:
     model = learner.to_onnx(Path(place) / "digits.onnx")

@@ -7,12 +7,11 @@
 #
 # ::
 #
-#     examples/items_like_this_one.sh               # a small catalogue of recipes, which is made up
+#     examples/items_like_this_one.sh               # a small made-up catalogue of recipes
 #     examples/items_like_this_one.sh FOLDER OUT    # your own
 #
-# FOLDER has ``catalogue.csv`` and ``new.csv``; the labels of an item stand in the column ``labels``
-# with a semicolon between them. ``python examples/data/catalogue.py delicious FOLDER`` writes a
-# large one.
+# FOLDER has ``catalogue.csv`` and ``new.csv``, with the labels of an item in the column ``labels``,
+# separated by semicolons. ``python examples/data/catalogue.py delicious FOLDER`` writes a large one.
 
 set -euo pipefail
 here=$(dirname "$0")
@@ -22,18 +21,19 @@ out=${2:-catalogue}
 mkdir -p "$out"
 
 # %%
-# Learn from the catalogue: text, numbers and categories are told apart by themselves.
+# Learn from the catalogue. Text, numbers and categories are detected automatically.
 
 twofold fit "$data/catalogue.csv" --labels labels --out "$out/model"
 
 # %%
-# Do items that are near each other share labels? The new items tell, whose labels were not used.
-# With ``--page errors.html`` the pairs that it gets wrong are shown side by side.
+# Do items that are near each other share labels? The new items, whose labels were not used, show it.
+# ``--page errors.html`` would show the pairs that the model gets wrong, side by side.
 
 twofold evaluate "$out/model" "$data/new.csv" --labels labels
 
 # %%
-# Items like these. The index is kept: if rows are added to the catalogue, only they are embedded.
+# Find items like these. The index is kept: if you add rows to the catalogue, only those are
+# embedded.
 
 twofold search "$out/model" --index "$data/catalogue.csv" --query "$data/new.csv" -k 3 \
     --store "$out/index" --out "$out/like_these.csv"

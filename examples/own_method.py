@@ -1,10 +1,10 @@
 """
-A method of your own, beside the others
-=======================================
+Comparing your own method with the others
+=========================================
 
-Beside Twofold and a Siamese network, on your own arrays, without a loop to write. ``compare`` runs
-every method with every seed and returns a record of each; with ``out="runs"`` the records are kept,
-runs that are there are not made again, and ``twofold report runs`` makes the page.
+Compare a method with Twofold and a Siamese network on your own arrays, without writing a loop.
+``compare`` runs every method with every seed and returns a record of each run. With ``out="runs"``
+the records are kept, existing runs are not repeated, and ``twofold report runs`` makes a page.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from twofold.report import latex_table, markdown_table
 
 
 class Discriminant:
-    """Linear discriminant analysis by hand: all that a method needs is fit and transform."""
+    """Linear discriminant analysis by hand: a method needs only fit and transform."""
 
     metric_ = "euclidean"
 

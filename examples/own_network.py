@@ -2,8 +2,9 @@
 Your own network on images
 ==========================
 
-Digits as 8 × 8 pictures through a small convolutional network. Any ``torch.nn.Module`` with one
-output a component will do; bytes are divided by 255, and nothing else is done to the pictures.
+A small convolutional network embeds digits, which are pictures of 8 × 8 pixels. Any
+``torch.nn.Module`` with one output per component will do. Bytes are divided by 255; nothing else
+is done to the pictures.
 """
 
 from sklearn.datasets import load_digits
@@ -35,8 +36,8 @@ learner = MetricLearner(N_COMPONENTS, embedder=Network(network, max_epochs=10), 
 learner.fit(X_train, y_train)
 
 # %%
-# Digits that the network has not seen: are their five nearest training digits of the same kind, and
-# how often is a pair of one kind more similar than another pair?
+# On new digits: are the five nearest training digits of the same kind, and how often is a pair of
+# the same kind more similar than another pair?
 
 accuracy = knn_accuracy(learner.transform(X_train), y_train, learner.transform(X_test), y_test)
 print(f"5-NN accuracy {accuracy:.3f}, AUROC {learner.score(X_test, y_test):.4f}")

@@ -1,9 +1,10 @@
 """
-Only pairs, as people give them
-===============================
+Learning from people's answers about pairs
+==========================================
 
-Nobody says which grower a wine is from, only of some pairs whether the two wines are from one. A
-scikit-learn regressor learns from that which wines are alike; the interface is metric-learn's.
+Nobody tells us which grower a wine comes from; we only know for some pairs whether both wines come
+from the same grower. A scikit-learn regressor learns from these answers which wines are alike. The
+interface is metric-learn's.
 """
 
 import numpy as np
@@ -21,14 +22,14 @@ train, test = train_test_split(np.arange(len(X)), random_state=0)
 
 
 def ask(rows: np.ndarray, n_pairs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw pairs of rows and say of each whether the two wines come from one grower."""
+    """Draw pairs of rows and say for each whether both wines come from the same grower."""
     pairs = rng.choice(rows, size=(n_pairs, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     return X[pairs], np.where(wines.target[pairs[:, 0]] == wines.target[pairs[:, 1]], 1, -1)
 
 
 # %%
-# Two thousand answers about three quarters of the wines; new questions are about the others.
+# Learn from two thousand answers about three quarters of the wines, and test on the others.
 
 learner = PairMetricLearner(embedder=KernelRidge(alpha=1.0, kernel="rbf"), random_state=0)
 learner.fit(*ask(train, 2000))

@@ -1,10 +1,10 @@
 """
-In a pipeline, with scikit-learn's tools
-========================================
+Pipelines, grid search and cross-validation
+===========================================
 
-A learner is a scikit-learn transformer. It stands in front of a classifier, its network's
-parameters are searched with `GridSearchCV`, and it is cross-validated in the way it will be used:
-on new items, on pairs of new items, or on kinds that it has never seen.
+A learner is a scikit-learn transformer. You can put it in front of a classifier, search its
+network's parameters with `GridSearchCV`, and cross-validate it the way it will be used: on new
+items, on pairs of new items, or on kinds that it has never seen.
 """
 
 import numpy as np
@@ -20,8 +20,8 @@ X, y = load_digits(return_X_y=True)
 X, X_test, y, y_test = train_test_split(X, y, train_size=400, random_state=0)
 
 # %%
-# Neighbours in the learnt space classify. How long the network is trained is one more parameter
-# of the pipeline; new items decide.
+# Classify by nearest neighbours in the learnt space. The number of epochs is one more parameter of
+# the pipeline, selected on items that were held out.
 
 learner = MetricLearner(embedder=Network(), metric="seen", random_state=0)
 model = Pipeline([("learner", learner), ("neighbours", KNeighborsClassifier())])
@@ -30,8 +30,8 @@ print(f"best: {search.best_params_}")
 print(f"right about {search.score(X_test, y_test):.1%} of new digits")
 
 # %%
-# Whole classes held out: each fold learns from some digits, and is scored on pairs of the others.
-# The learner's own score is the AUROC of such pairs.
+# Hold out whole classes: each fold learns from some digits, and is scored on pairs of the others.
+# The learner's own score is the AUROC on such pairs.
 
 for metric in ("seen", "unseen"):
     learner = MetricLearner(embedder=Network(max_epochs=10), metric=metric, random_state=0)
@@ -39,8 +39,8 @@ for metric in ("seen", "unseen"):
     print(f'kinds never seen, metric="{metric}": {scores.mean():.3f}')
 
 # %%
-# From pairs: no item of a pair that is scored is in a pair that is learnt from. Pairs drawn at
-# random often share an item, and a fold that ignores this promises too much.
+# Hold out pairs with their items: no item of a scored pair is in a training pair. Pairs drawn at
+# random often share an item, and a fold that ignores this gives scores that are too good.
 
 rng = np.random.default_rng(0)
 pairs = rng.integers(len(X), size=(2000, 2))

@@ -3,7 +3,7 @@
 # =========================================
 #
 # Pictures of some kinds of things are sorted into folders. A metric that is learnt from them finds
-# pictures of *other* kinds, which it has never seen, by an example of each.
+# pictures of *other* kinds, which it has never seen, given one example of each.
 #
 # ::
 #
@@ -12,7 +12,7 @@
 #
 # The digits come with scikit-learn. ``mnist`` and ``omniglot`` (which learns three alphabets and
 # searches two others) need their files in the folder that the variable TWOFOLD_DATA names. With
-# your own folder of pictures, one folder a kind, start at ``twofold fit``.
+# your own pictures, in one folder per kind, start at ``twofold fit``.
 
 set -euo pipefail
 here=$(dirname "$0")
@@ -21,18 +21,18 @@ name=${1:-digits} out=${2:-pictures} epochs=${3:-20} of_a_kind=${4:-}
 python "$here/data/pictures.py" "$name" "$out/files" $of_a_kind
 
 # %%
-# Learn from the folders, to compare kinds that are in none of them.
+# Learn from the folders how to compare kinds that are in none of them.
 
 twofold fit "$out/files/known" --metric unseen --epochs "$epochs" --out "$out/model"
 
 # %%
-# How often is the nearest picture of a new kind of the same kind? recall@1 says it. The labels
-# are the folders; nothing was learnt from these.
+# How often is the nearest picture of the same kind? This is recall@1. The labels are the names of
+# the folders, from which nothing was learnt.
 
 twofold evaluate "$out/model" "$out/files/new" --labels label
 
 # %%
-# One picture of each new kind is the question. The page shows what is found.
+# Search with one picture of each new kind. The page shows what is found.
 
 twofold search "$out/model" --index "$out/files/new" --query "$out/files/examples" -k 8 \
     --out "$out/neighbours.csv" --page "$out/neighbours.html"

@@ -2,12 +2,12 @@
 # Short texts: topics, and the same question again
 # ================================================
 #
-# Messages to a shop. First each has a topic; then there are no topics, and somebody has said of
-# some pairs of messages whether they ask the same thing.
+# Messages to a shop. In the first part, each message has a topic. In the second there are no
+# topics, but somebody has said of some pairs of messages whether they ask the same thing.
 #
 # ::
 #
-#     examples/short_texts.sh               # messages that are made up
+#     examples/short_texts.sh               # made-up messages
 #     examples/short_texts.sh FOLDER OUT    # your own
 #
 # FOLDER has ``known.csv`` and ``new.csv`` with the columns ``id,text,topic``, and pairs of their
@@ -21,7 +21,8 @@ out=${2:-texts}
 mkdir -p "$out"
 
 # %%
-# A topic for each message: messages of one topic are alike, also those that are new.
+# A topic for each message: messages with the same topic are alike, and the model applies this to
+# new messages.
 
 twofold fit "$data/known.csv" --labels topic --columns text --out "$out/topics"
 twofold evaluate "$out/topics" "$data/new.csv" --labels topic
@@ -33,7 +34,7 @@ twofold fit "$data/known.csv" --pairs "$data/known_pairs.csv" --columns text --o
 twofold evaluate "$out/questions" "$data/new.csv" --pairs "$data/new_pairs.csv"
 
 # %%
-# Has this been asked before? The nearest known messages of every new one.
+# Has this been asked before? Find the nearest known messages for every new one.
 
 twofold search "$out/questions" --index "$data/known.csv" --query "$data/new.csv" -k 3 \
     --columns text --store "$out/index" --out "$out/asked_before.csv"

@@ -25,7 +25,7 @@ def test_while_the_curve_rises_more_will_help():
     said = advice(history(0.7, 0.8, 0.86, 0.9))
     assert not said.enough
     assert 10 <= said.n_more <= 500
-    assert said.sentence.startswith(f"Go on: about {said.n_more} more answers will help.")
+    assert said.sentence.startswith(f"Continue: about {said.n_more} more answers will help.")
 
 
 def test_where_it_is_flat_and_known_well_one_can_stop():

@@ -125,7 +125,7 @@ def test_a_database_of_something_else_or_of_another_version_is_refused(store, fi
     base.execute("CREATE TABLE facts (name TEXT, value TEXT)")
     base.commit()
     base.close()
-    with pytest.raises(ValueError, match="something else than answers"):
+    with pytest.raises(ValueError, match="something other than answers"):
         AnswerStore(other, IDS)
 
 

@@ -41,14 +41,14 @@ def table(tmp_path):
 def test_a_folder_without_images(said, tmp_path):
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "notes.txt").write_text("none")
-    assert "holds no image" in said(tmp_path / "photos")
+    assert "contains no image" in said(tmp_path / "photos")
     assert not (tmp_path / "photos.ask").exists()
 
 
 def test_a_table_without_an_id(said, tmp_path):
     file = tmp_path / "items.csv"
     file.write_text("title,maker\nred chair,A\nred chair,B\n")
-    assert "no column that names its rows" in said(file)
+    assert "no column of ids" in said(file)
     assert "'nr'" in said(file, "--id", "nr")
 
 
@@ -65,31 +65,31 @@ def test_features_of_another_length_or_of_no_matrix(said, table, tmp_path):
 
 def test_a_matrix_alone_shows_nothing(said, tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((5, 4), np.float32))
-    assert "nothing to show" in said(tmp_path / "x.npy")
+    assert "cannot be shown" in said(tmp_path / "x.npy")
 
 
 def test_one_item_is_too_few(said, tmp_path):
-    assert "it takes two" in said(write_pictures(tmp_path / "photos", 1))
+    assert "at least two are needed" in said(write_pictures(tmp_path / "photos", 1))
 
 
 def test_a_project_of_other_data(said, table, tmp_path):
     request = AskRequest(data=table)
     Project(tmp_path / "items.ask", request, read_ask_items(request)).close()
     table.write_text(CSV.replace("\na,", "\nx,").replace("\nb,", "\ny,"))
-    assert "is a project of other data: of its 3 items 1 are in" in said(table)
+    assert "is a project about other data: of its 3 items 1 are in" in said(table)
 
 
 def test_a_project_that_is_open_elsewhere(said, table, tmp_path):
     request = AskRequest(data=table)
     project = Project(tmp_path / "items.ask", request, read_ask_items(request))
-    assert "is open elsewhere" in said(table)
+    assert "is in use by another `twofold ask`" in said(table)
     project.close()
 
 
 def test_a_folder_that_holds_other_things_is_left_alone(said, table, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
-    assert "holds other things than a project" in said(table, "--project", tmp_path / "mine")
+    assert "contains something other than a project" in said(table, "--project", tmp_path / "mine")
     assert [one.name for one in (tmp_path / "mine").iterdir()] == ["letter.txt"]
 
 
@@ -130,27 +130,27 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path):
 
 def test_an_export_before_the_first_answer(said, table, tmp_path):
     out = tmp_path / "pairs.csv"
-    assert "is no project" in said(table, "--export", out)
+    assert "is not a project" in said(table, "--export", out)
     request = AskRequest(data=table)
     Project(tmp_path / "items.ask", request, read_ask_items(request)).close()
-    assert "has no answer yet" in said(table, "--export", out)
+    assert "has no answers of same or different yet" in said(table, "--export", out)
     assert not out.exists()
 
 
 def test_fit_takes_data_or_a_project(monkeypatch, capsys, table, tmp_path):
     out = tmp_path / "model"
     both = mistake(monkeypatch, capsys, "fit", table, "--project", tmp_path, "--out", out)
-    assert "Name DATA, or by --project" in both
+    assert "Give either DATA or --project" in both
     none = mistake(monkeypatch, capsys, "fit", "--project", tmp_path, "--out", out)
-    assert "is no project" in none
+    assert "is not a project" in none
     more = mistake(
         monkeypatch, capsys, "fit", "--project", tmp_path, "--labels", "kind", "--out", out
     )
-    assert "--labels is for DATA" in more
+    assert "--labels goes with DATA" in more
 
 
 def test_other_machines_are_let_in_only_with_a_warning(table, monkeypatch):
     closed = Closed(table.with_name("items.ask"), 0, None)
     monkeypatch.setattr("twofold.ask.ask", lambda *_, **__: closed)
     said = CliRunner().invoke(app, ["ask", str(table), "--host", "0.0.0.0", "--no-browser"])
-    assert "whoever reaches this machine and has the link" in " ".join(said.output.split())
+    assert "anyone who can reach this machine and has the link" in " ".join(said.output.split())

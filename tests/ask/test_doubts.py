@@ -12,7 +12,7 @@ def test_a_chain_of_same_between_two_that_are_different_is_shown():
     looks = [kept(1, (0, 4)), kept(2, (4, 9)), kept(3, (9, 0), (False,), who="Ben")]
     (doubt,) = find_doubts(StandingAnswers(looks), {}, 12)
     assert (doubt.why, doubt.chain, doubt.said, doubt.who) == ("chain", (0, 4, 9), False, "Ben")
-    assert "2 answers in a row" in doubt.sentence
+    assert "2 answers in a chain" in doubt.sentence
 
 
 def test_a_pair_that_was_called_both_comes_first_and_once():

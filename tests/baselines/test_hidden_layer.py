@@ -105,7 +105,7 @@ class Branching(nn.Sequential):
     ],
 )
 def test_other_networks_are_refused(embedder, found):
-    with pytest.raises(TypeError, match=rf"the last one nn\.Linear, got {found}\."):
+    with pytest.raises(TypeError, match=rf"that ends in nn\.Linear, got {found}\."):
         ClassifierLearner(embedder=embedder, **FAST).fit(X, Y)
 
 

@@ -215,7 +215,7 @@ def test_several_labels_are_learnt_from():
 
 
 def test_stopping_early_is_warned_of():
-    with pytest.warns(ConvergenceWarning, match=r"max_iter=1 sweeps, the last of which changed"):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=1 sweeps; the last one changed"):
         learner = ITMLLearner(max_iter=1, random_state=0).fit(X, Y)
     assert not learner.history_["converged"]
     assert learner.n_iter_ == 1
@@ -227,7 +227,7 @@ def test_triplets_are_refused():
 
 
 def test_items_that_all_coincide_are_refused():
-    with pytest.raises(ValueError, match="have equal features, all or nearly all"):
+    with pytest.raises(ValueError, match="All or nearly all training items have equal features"):
         ITMLLearner().fit(np.ones_like(X), Y)
 
 

@@ -226,7 +226,9 @@ def test_a_batch_of_one_is_refused(name):
 )
 def test_pairs_and_triplets_are_refused(name, relation):
     kind = type(relation).__name__
-    with pytest.raises(TypeError, match=f"learns from classes, got a {kind}; from pairs use Siam"):
+    with pytest.raises(
+        TypeError, match=f"learns from classes, but got a {kind}; for pairs use Siam"
+    ):
         fresh(name).fit(X, relation=relation)
 
 

@@ -308,7 +308,7 @@ def test_a_linear_embedder_maps_what_differs_from_the_mean():
 @pytest.mark.parametrize("name", ["nca", "lmnn"])
 def test_what_is_not_one_class_an_item_is_refused(name):
     kind = type(LEARNERS[name]).__name__
-    sentence = f"{kind} learns from one class an item"
+    sentence = f"{kind} learns from one class per item"
     with pytest.raises(TypeError, match=f"{sentence}; for pairs use ITMLLearner"):
         fresh(name).fit(X, relation=PairRelation([0, 1], [1, 2], [1, 0], 60))
     with pytest.raises(TypeError, match=f"{sentence}; for triplets use TripletLearner"):

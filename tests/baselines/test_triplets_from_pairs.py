@@ -77,7 +77,7 @@ def test_negatives_are_drawn_from_all_that_are_unlike():
 
 def test_pairs_that_make_no_triplet_are_refused():
     with pytest.raises(
-        ValueError, match="No triplet can be made: no item is stated as alike to one"
+        ValueError, match="No triplet can be formed: no item is stated to be alike to one"
     ):
         triplets_from_pairs(as_relation([(0, 1, 1.0), (2, 3, 0.0)]), np.random.default_rng(0))
 
@@ -105,6 +105,6 @@ def test_triplets_are_parted_at_random():
 
 
 def test_one_triplet_cannot_be_parted_and_the_sentence_says_so():
-    with pytest.raises(ValueError, match="One triplet") as caught:
+    with pytest.raises(ValueError, match="A single triplet") as caught:
         part_triplets(some_triplets(1), 0.5, np.random.default_rng(0))
     assert "validation" in str(caught.value)

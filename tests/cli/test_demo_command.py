@@ -42,7 +42,7 @@ def test_a_page_that_cannot_be_written_is_said_in_one_line_before_any_work(
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.count("\n") == 1
-    assert "nowhere does not exist: make it first." in printed.err
+    assert "nowhere does not exist: create it first." in printed.err
 
 
 def test_a_folder_in_the_page_s_place_is_refused(

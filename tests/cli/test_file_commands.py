@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 
 def test_fit_says_what_a_decision_needs_and_what_to_type_next(folder):
     said = " ".join((folder / "said.txt").read_text().split())
-    for words in ("60 and 60 rows", "pairs that were held out", "features as given", "embedding",
+    for words in ("60 and 60 rows", "held-out pairs", "features as given", "embedding",
                   "F1", "decides: a pair is alike", "learning", "twofold match"):  # fmt: skip
         assert words in said
     assert f"twofold match {folder / 'model'}" in said
@@ -93,7 +93,7 @@ def test_the_page_of_an_evaluation_shows_both_rows(folder):
     )
     assert done.exit_code == 0, done.output
     text = page.read_text()
-    assert "Alike, and not found" in text
+    assert "Alike, but not found" in text
     assert "<svg" in text
     assert "title" in text
 

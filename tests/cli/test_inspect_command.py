@@ -50,9 +50,9 @@ def test_tables_a_reading_and_a_page_are_given(
     assert _run(monkeypatch, "inspect", str(pairs), "--out", str(page), "--suspicious", "3") == 0
     printed = capsys.readouterr()
     for text in (
-        "What is stated",
-        "These pairs decide the relation.",
-        "How many pairs it takes",
+        "The statements",
+        "These pairs determine the relation.",
+        "How many pairs are needed",
         "The most suspicious pairs",
         "Open ",
     ):
@@ -139,7 +139,9 @@ def test_a_key_without_features_is_refused(
 ) -> None:
     for option in ("--key", "--right"):
         assert _run(monkeypatch, "inspect", str(pairs), option, "sku") == 2
-        assert f"{option} sku names a part of the items: give --features" in capsys.readouterr().err
+        assert (
+            f"{option} sku refers to the table of items: give --features" in capsys.readouterr().err
+        )
 
 
 def test_a_page_that_cannot_be_written_is_said_before_any_work(
@@ -150,7 +152,7 @@ def test_a_page_that_cannot_be_written_is_said_before_any_work(
 ) -> None:
     monkeypatch.setattr("twofold.experiments.inspect_pairs", lambda *_: pytest.fail("worked first"))
     assert _run(monkeypatch, "inspect", str(pairs), "--out", str(tmp_path / "no" / "x.html")) == 2
-    assert "no does not exist: make it first." in capsys.readouterr().err
+    assert "no does not exist: create it first." in capsys.readouterr().err
 
 
 def test_too_few_pairs_are_counted_and_said_not_to_be_gauged(

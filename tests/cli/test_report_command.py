@@ -79,11 +79,11 @@ def test_a_place_that_cannot_be_written_is_refused_before_any_work(
     monkeypatch.setattr("twofold.experiments.read_records", lambda _: pytest.fail("worked first"))
     answer = CliRunner().invoke(app, [str(runs), option, str(tmp_path / "nowhere" / "x")])
     assert isinstance(answer.exception, FileNotFoundError)
-    assert "nowhere does not exist: make it first." in str(answer.exception)
+    assert "nowhere does not exist: create it first." in str(answer.exception)
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]
 
 
 def test_a_folder_without_records_is_said(tmp_path: Path) -> None:
     answer = CliRunner().invoke(app, [str(tmp_path), "--out", str(tmp_path / "x.html")])
     assert isinstance(answer.exception, FileNotFoundError)
-    assert "holds no run record" in str(answer.exception)
+    assert "contains no run records" in str(answer.exception)

@@ -34,7 +34,7 @@ def test_kinds_never_seen_have_a_table_and_a_part_of_the_page(tmp_path, monkeypa
     printed = capsys.readouterr().out
     assert "scikit-learn's digits 0–4 → 5–9" in printed
     assert "MAP@R" in printed
-    assert "2 records in" in printed
+    assert "2 records are in" in printed
     assert _run(monkeypatch, "report", str(runs), "--out", str(page)) == 0
     written = page.read_text(encoding="utf-8")
     assert "Kinds never seen" in written
@@ -70,20 +70,23 @@ def test_omniglot_is_not_downloaded_where_it_is(tmp_path, monkeypatch, capsys):
     [
         (("digits", "--methods", "magic"), "There is no method 'magic'"),
         (("digits", "--seeds", "many"), "--seeds takes a number"),
-        (("digits", "--seeds", "0"), "--seeds takes a number from 1 on"),
+        (("digits", "--seeds", "0"), "--seeds takes a number of at least 1"),
         (("mnist", "--data-dir", "nowhere"), "The data folder nowhere does not exist"),
         (("pubfig83", "--data-dir", "nowhere", "--download"), "has no public download: put each"),
         (("digits", "--device", "quantum"), "quantum"),
-        (("omniglot",), "run for kinds never seen only: add --unseen."),
-        (("yeast", "--unseen"), "have several labels each: take one of mnist, cifar10, pubfig83,"),
-        (("nuswide", "--unseen"), "nuswide cannot be parted into kinds seen and never seen"),
+        (("omniglot",), "only has protocols for kinds never seen: add --unseen."),
+        (
+            ("yeast", "--unseen"),
+            "have several labels each: choose one of mnist, cifar10, pubfig83,",
+        ),
+        (("nuswide", "--unseen"), "nuswide cannot be split into kinds seen and never seen"),
         (("digits", "--unseen", "--methods", "fml-c"), "no method 'fml-c' for kinds never seen"),
         (("omniglot", "--unseen", "--data-dir", "nowhere"), "The data folder nowhere does not"),
-        (("digits", "--unseen", "--bits", "8"), "--unseen and --bits are two protocols"),
-        (("digits", "--bits", "many"), "--bits takes a number, or numbers with commas between"),
+        (("digits", "--unseen", "--bits", "8"), "--unseen and --bits are different protocols"),
+        (("digits", "--bits", "many"), "--bits takes a number, or numbers separated by commas"),
         (("digits", "--bits", "0"), "bits must be at least 1, got 0"),
         (("digits", "--bits", "8", "--methods", "fml-c"), "no method 'fml-c' of codes"),
-        (("omniglot", "--bits", "8"), "run for kinds never seen only: add --unseen."),
+        (("omniglot", "--bits", "8"), "only has protocols for kinds never seen: add --unseen."),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(arguments, sentence, monkeypatch, capsys, tmp_path):

@@ -94,11 +94,11 @@ def circle(place: Path) -> Path:
 
 
 REFUSED = [
-    (lambda at: Path("/dev/null"), FileExistsError, "is no regular file but a device, a pipe"),
-    (lambda at: pipe(at / "pipe"), FileExistsError, "is no regular file but a device, a pipe"),
-    (lambda at: circle(at / "circle"), OSError, "leads round in a circle"),
-    (lambda at: at, IsADirectoryError, "is a folder: name a file in it"),
-    (lambda at: at / "no" / "page", FileNotFoundError, "no does not exist: make it first"),
+    (lambda at: Path("/dev/null"), FileExistsError, "is a device, a pipe"),
+    (lambda at: pipe(at / "pipe"), FileExistsError, "is a device, a pipe"),
+    (lambda at: circle(at / "circle"), OSError, "leads back to itself"),
+    (lambda at: at, IsADirectoryError, "is a folder: give a file in it"),
+    (lambda at: at / "no" / "page", FileNotFoundError, "no does not exist: create it first"),
 ]
 
 
@@ -113,7 +113,7 @@ def test_what_is_no_place_for_a_file_is_refused_before_the_work(tmp_path, make, 
 def test_a_protected_file_is_left_alone(tmp_path, monkeypatch):
     place = write_text(tmp_path / "page", "old")
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write anything
-    with pytest.raises(PermissionError, match="protected from writing: name another file"):
+    with pytest.raises(PermissionError, match="write-protected: give another file"):
         check_place(place)
 
 
@@ -125,7 +125,7 @@ def test_a_folder_that_cannot_be_written_to_is_found_out_before_the_work(
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     monkeypatch.setattr(files.tempfile, "mkdtemp", refuse)
-    with pytest.raises(PermissionError, match=r"cannot be written to \(Permission denied\): name"):
+    with pytest.raises(PermissionError, match=r"cannot be written to \(Permission denied\): give"):
         ask(tmp_path / "page")
 
 
@@ -133,7 +133,7 @@ def test_a_folder_for_files_may_be_one_that_is_still_to_be_made(tmp_path):
     assert check_folder_place(tmp_path / "runs" / "first") == tmp_path / "runs" / "first"
     assert not list(tmp_path.iterdir())
     (tmp_path / "runs").write_text("a file")
-    with pytest.raises(NotADirectoryError, match="runs is a file, where a folder is wanted"):
+    with pytest.raises(NotADirectoryError, match="runs is a file, but a folder is needed"):
         check_folder_place(tmp_path / "runs" / "first")
 
 

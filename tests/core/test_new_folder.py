@@ -94,7 +94,7 @@ def test_a_move_that_fails_brings_the_old_folder_back(tmp_path, monkeypatch, no_
 def test_a_folder_with_other_things_is_left_alone(tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter").write_text("years of work")
-    with pytest.raises(FileExistsError, match=r"holds other things .* or one with card in it"):
+    with pytest.raises(FileExistsError, match=r"contains other files .* or one with card in it"):
         fill(tmp_path / "thesis")
     assert (tmp_path / "thesis" / "chapter").read_text() == "years of work"
     assert list(tmp_path.iterdir()) == [tmp_path / "thesis"]
@@ -102,13 +102,13 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
 
 def test_a_file_is_left_alone(tmp_path):
     (tmp_path / "model").write_text("a file")
-    with pytest.raises(FileExistsError, match="is a file: name a folder"):
+    with pytest.raises(FileExistsError, match="is a file: give a folder"):
         fill(tmp_path / "model")
     assert (tmp_path / "model").read_text() == "a file"
 
 
 def test_a_folder_within_one_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"nowhere does not exist: make it first"):
+    with pytest.raises(FileNotFoundError, match=r"nowhere does not exist: create it first"):
         fill(tmp_path / "nowhere" / "model")
 
 

@@ -48,7 +48,7 @@ def test_points_that_are_no_numbers_are_counted_and_the_first_is_named(device):
     points = torch.from_numpy(ROWS.copy()).to(device)
     np.testing.assert_array_equal(collect_points(iter(torch.split(points, 8)), 23), ROWS)
     points[17, 1], points[9, 0], points[9, 2] = torch.inf, torch.nan, 0.0
-    with pytest.raises(ValueError, match=r"points of 2 row\(s\) are not finite, first of row 9:"):
+    with pytest.raises(ValueError, match=r"points of 2 row\(s\) are not finite, first in row 9:"):
         collect_points(iter(torch.split(points, 8)), 23)
 
 

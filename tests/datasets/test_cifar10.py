@@ -100,7 +100,7 @@ def test_who_has_the_pickles_is_told_to_take_the_binary_version(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"a pickle")
     sentence = (
-        r"is CIFAR-10's Python version, made of pickles, which are not read: put the binary "
+        r"is the Python version of CIFAR-10, which consists of pickles, .* put the binary "
         rf"version, cifar-10-binary\.tar\.gz, into {tmp_path / 'cifar10'}, or get it with"
     )
     with pytest.raises(FileNotFoundError, match=sentence):
@@ -128,7 +128,7 @@ def test_a_missing_batch_is_named(tmp_path: Path, is_packed: bool) -> None:
 def test_a_binary_batch_of_no_whole_images_is_damaged(tmp_path: Path, n_bytes: int) -> None:
     path = _write(tmp_path) / "data_batch_2.bin"
     path.write_bytes(path.read_bytes()[:n_bytes])
-    sentence = rf"data_batch_2\.bin is damaged, it holds {n_bytes} bytes where .* 3073"
+    sentence = rf"data_batch_2\.bin is damaged: it has {n_bytes} bytes, .* 3073"
     with pytest.raises(ValueError, match=sentence):
         load_cifar10("train", tmp_path)
 

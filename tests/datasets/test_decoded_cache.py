@@ -97,6 +97,8 @@ def test_a_cache_that_cannot_be_written_says_what_to_set(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("TWOFOLD_CACHE", str(tmp_path / "file" / "cache"))
-    sentence = r"cannot be kept in .*cache \(.*\): set TWOFOLD_CACHE to a folder .* GB free"
+    sentence = (
+        r"cannot be kept in .*cache \(.*\): set TWOFOLD_CACHE to a writable folder .* GB free"
+    )
     with pytest.raises(OSError, match=sentence):
         _decoded()

@@ -110,7 +110,7 @@ def test_the_shorter_side_is_scaled_and_the_other_in_proportion(
 
 @pytest.mark.parametrize("content", [b"", b"<!DOCTYPE html>", _png(_pixels(30, 30))[:500]])
 def test_what_is_no_whole_image_is_named(content: bytes) -> None:
-    sentence = r"set.one\.png is no image that can be read \(.*\): get it again, or take it out"
+    sentence = r"set.one\.png cannot be read as an image \(.*\): get it again, or remove it"
     with pytest.raises(ValueError, match=sentence):
         decode(_file(content), lambda image: image)
 
@@ -119,7 +119,7 @@ def test_a_jpeg_cut_short_is_named(tmp_path: Path) -> None:
     path = tmp_path / "one.jpg"
     Image.fromarray(_pixels(64, 64)).save(path)
     path.write_bytes(path.read_bytes()[:-300])
-    with pytest.raises(ValueError, match=r"one\.png is no image that can be read .*truncated"):
+    with pytest.raises(ValueError, match=r"one\.png cannot be read as an image .*truncated"):
         decode(_file(path), lambda image: image)
 
 

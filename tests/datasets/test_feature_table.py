@@ -89,11 +89,17 @@ def test_parquet_is_read_with_its_key(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("id,a\nx,1\ny,two\n", r"The column 'a' .* numbers, first not one at line 3 \('two'\)"),
+        (
+            "id,a\nx,1\ny,two\n",
+            r"The column 'a' .* numbers; the first that is not a number is at line 3 \('two'\)",
+        ),
         ("id,a\nx,1\ny,\n", r"The column 'a' .* 1 are missing or not finite, first at line 3"),
-        ("id,a\nx,1\nx,2\n", r"'id' .* every row differently; first again at line 3 \('x'\)"),
+        (
+            "id,a\nx,1\nx,2\n",
+            r"'id' .* be different in every row; first repeated at line 3 \('x'\)",
+        ),
         ("id,a\nx,1\n,2\n", r"'id' .* empty at 1 place\(s\), first at line 3"),
-        ("id\nx\ny\n", r"no column of features beside 'id'"),
+        ("id\nx\ny\n", r"no column of features besides 'id'"),
         ("id,a\n", r"a heading but no row"),
     ],
 )
@@ -135,7 +141,7 @@ def test_a_sparse_value_that_is_not_finite_is_named_by_its_row(tmp_path):
 
 def test_several_arrays_in_an_archive_are_refused_by_their_names(tmp_path):
     np.savez(tmp_path / "x.npz", one=MATRIX, two=MATRIX)
-    with pytest.raises(ValueError, match=r"holds 2 arrays \(one, two\): save the features alone"):
+    with pytest.raises(ValueError, match=r"holds 2 arrays \(one, two\): save only the features"):
         load_table(tmp_path / "x.npz")
 
 

@@ -114,21 +114,21 @@ def test_a_damaged_archive_cannot_be_read(tmp_path: Path, place: int) -> None:
 @pytest.mark.parametrize("n_lost", [1, 23])
 def test_a_file_cut_short_is_damaged(tmp_path: Path, n_lost: int) -> None:
     _write(tmp_path, images=_idx(IMAGES)[:-n_lost])
-    sentence = rf"{IMAGES_NAME} is damaged, it announces 3 × 2 × 4 bytes but holds {24 - n_lost}:"
+    sentence = rf"{IMAGES_NAME} is damaged, it declares 3 × 2 × 4 bytes but holds {24 - n_lost}:"
     with pytest.raises(ValueError, match=sentence):
         load_mnist("train", tmp_path)
 
 
 def test_a_file_that_goes_on_is_damaged(tmp_path: Path) -> None:
     _write(tmp_path, labels=_idx(LABELS) + b"\0")
-    with pytest.raises(ValueError, match=rf"{LABELS_NAME} is damaged, it announces 3 .* holds 4:"):
+    with pytest.raises(ValueError, match=rf"{LABELS_NAME} is damaged, it declares 3 .* holds 4:"):
         load_mnist("train", tmp_path)
 
 
 def test_a_header_that_announces_more_than_memory_is_damaged(tmp_path: Path) -> None:
     # The product of these is 0 in 32 and in 64 bits.
     _write(tmp_path, images=struct.pack(">HBB3I", 0, 8, 3, 2**31, 2**31, 2**2))
-    with pytest.raises(ValueError, match=r"is damaged, it announces 2147483648 × .* holds 0:"):
+    with pytest.raises(ValueError, match=r"is damaged, it declares 2147483648 × .* holds 0:"):
         load_mnist("train", tmp_path)
 
 

@@ -43,7 +43,7 @@ def test_a_row_may_be_paired_with_the_same_row_of_the_other_table(tmp_path, left
 def test_row_numbers_name_rows_where_no_id_is_known_and_that_is_noted(tmp_path, left):
     pairs = read_pairs(written(tmp_path, "left,right,similar\n0,2,1\n"), left)
     assert (pairs.left.tolist(), pairs.right.tolist()) == ([0], [2])
-    assert "holds row numbers of" in pairs.notes[0]
+    assert "contains row numbers of" in pairs.notes[0]
 
 
 def test_ids_are_preferred_to_row_numbers(tmp_path):
@@ -66,7 +66,7 @@ def test_alike_is_written_in_many_ways(tmp_path, left, value, grade):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("left,right,similar\na,b,maybe\n", r"'similar' .* first not so at line 2 \('maybe'\)"),
+        ("left,right,similar\na,b,maybe\n", r"'similar' .* none of these is at line 2 \('maybe'\)"),
         ("left,right,similar\na,b,1\na,c,2\n", r"'similar' .* first at line 3 \(2\)"),
         ("left,right,similar\na,b,\n", r"'similar' .* missing or not finite, first at line 2"),
         ("left,right,similar\nx,b,1\ny,a,1\na,b,0\n", r"2 id\(s\) .*left\.csv, first 'x' at line"),

@@ -113,7 +113,7 @@ def test_a_list_and_labels_of_different_number_are_refused(tmp_path: Path) -> No
 def test_a_damaged_image_is_named_and_nothing_is_kept(tmp_path: Path, cache: Path) -> None:
     path = _write(tmp_path) / "Flickr" / NAMES[1]
     path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(ValueError, match=r"actor.0001_11\.jpg is no image that can be read"):
+    with pytest.raises(ValueError, match=r"actor.0001_11\.jpg cannot be read as an image"):
         load_nus_wide("train", tmp_path)
     assert not list(cache.iterdir())
 

@@ -160,7 +160,7 @@ def test_another_split_needs_no_decoding(tmp_path: Path) -> None:
 def test_a_damaged_image_is_named_and_nothing_is_kept(tmp_path: Path, cache: Path) -> None:
     folder = _write(tmp_path)
     (folder / "Mia_Cho" / "0.png").write_bytes(b"<!DOCTYPE html>")
-    with pytest.raises(ValueError, match=r"Mia_Cho.0\.png is no image that can be read"):
+    with pytest.raises(ValueError, match=r"Mia_Cho.0\.png cannot be read as an image"):
         load_pubfig83("train", tmp_path)
     assert not list(cache.iterdir())
 
@@ -169,7 +169,7 @@ def test_a_damaged_image_in_the_archive_is_named(tmp_path: Path) -> None:
     folder = _write(tmp_path)
     (folder / "Mia_Cho" / "0.png").write_bytes(b"")
     _pack(folder)
-    sentence = r"tar\.xz.pubfig83.Mia_Cho.0\.png is no image that can be read"
+    sentence = r"tar\.xz.pubfig83.Mia_Cho.0\.png cannot be read as an image"
     with pytest.raises(ValueError, match=sentence):
         load_pubfig83("train", tmp_path)
 

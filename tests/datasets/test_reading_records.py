@@ -84,7 +84,7 @@ def test_matrices_are_features(tmp_path):
         )
         np.testing.assert_array_equal(dense, matrix)
         assert (records.table, records.ids.tolist(), records.fields(0)) == (None, [0, 1, 2], {})
-    with pytest.raises(ValueError, match=r"x\.npz is a matrix and has no column 'title'"):
+    with pytest.raises(ValueError, match=r"x\.npz is a matrix and does not have a column 'title'"):
         records.require(["title"])
 
 
@@ -167,11 +167,11 @@ def test_a_broken_row_in_a_later_piece_has_its_line(tmp_path):
     [
         (TEXT, {"id_column": "titel"}, r"no column 'titel'\. Did you mean 'title'\? Its .*price\."),
         (TEXT, {"id_column": "ID"}, r"Did you mean 'id'\?"),
-        ("id,x\na,1\nb,2\na,3\na,4\n", {}, r"first again at line 4 \('a'\), 2 row\(s\) in all"),
+        ("id,x\na,1\nb,2\na,3\na,4\n", {}, r"first repeated at line 4 \('a'\), 2 row\(s\) in all"),
         ("id,x\na,1\n,2\n", {}, r"'id' .* empty at 1 place\(s\), first at line 3"),
         ("id,x\na,1\nb\n", {}, r"1 field\(s\) at line 3, and 2 in its heading"),
         ("id,x\n", {}, "has a heading but no row"),
-        ("id\na\n", {}, r"no column beside 'id'"),
+        ("id\na\n", {}, r"no column besides 'id'"),
         ("", {}, "is empty"),
     ],
 )  # fmt: skip
@@ -185,9 +185,9 @@ def test_a_wrong_file_is_refused_with_the_place(tmp_path, content, arguments, me
 def test_what_is_not_there_is_said(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nowhere\.csv does not exist"):
         read_records(tmp_path / "nowhere.csv")
-    with pytest.raises(ValueError, match="holds no image"):
+    with pytest.raises(ValueError, match="contains no image"):
         read_records(tmp_path)
     with pytest.raises(ValueError, match=r"must be one of \.npy"):
         read_records(written(tmp_path, "x", "x.txt"))
-    with pytest.raises(ValueError, match=r"id_column='a' names a column, but .* has none"):
+    with pytest.raises(ValueError, match=r"id_column='a' is the name of a column, but .* has none"):
         read_records(image_folder(tmp_path, ["a.png"]), id_column="a")

@@ -62,7 +62,7 @@ def test_a_memory_mapped_array_is_looked_through_part_by_part(tmp_path, shape, r
     refused(ValueError, f"NaN or infinity, first in row {rows[0]}", mapped, {"y": Y[: shape[0]]})
     np.save(file, np.zeros(5))
     flat = np.load(file, mmap_mode="r")
-    refused(ValueError, r"an item a row, got float64 of shape \(5,\)", flat, {"y": Y[:5]})
+    refused(ValueError, r"one row per item, got float64 of shape \(5,\)", flat, {"y": Y[:5]})
 
 
 @pytest.mark.parametrize(
@@ -171,9 +171,11 @@ def test_out_of_memory_names_the_batch_size_to_try(given, batch_size, smaller, o
 
 def test_what_does_not_go_together_is_refused_with_the_way_out():
     own, relation = Network(loss="likelihood"), {"relation": PAIRS}
-    refused(ValueError, "with feedback each has its own.*feedback=0", given=relation, embedder=own)
+    refused(
+        ValueError, "with feedback each item has its own.*feedback=0", given=relation, embedder=own
+    )
     given = {"relation": pairs_within(Y, 400)}
-    sentence = "60 items have 60 different ones: set loss='squared'"
+    sentence = "60 items have 60 different targets: set loss='squared'"
     refused(ValueError, sentence, given=given, embedder=own, feedback=0)
     refused(ValueError, "finite numbers: .* Set feedback=0", MIXED, relation, embedder=Ridge())
     kept = Network(checkpoint="training")
@@ -216,5 +218,5 @@ def test_a_validation_part_leaves_something_to_train_on_and_phase_1_needs_no_fea
     quick_learner(feedback=0).fit(X, relation=pair_of_kinds(0.4, 0.9))  # grades are of both kinds
     learner = quick_learner(validation_fraction=0.95).fit(X[:6], [0, 1, 2, 0, 1, 2])
     for given in ({}, {"y": Y, "relation": LabelRelation(Y)}):
-        with pytest.raises(ValueError, match="Pass y or relation, one of the two"):
+        with pytest.raises(ValueError, match="Pass either y or relation"):
             learner.solve_targets(**given)

@@ -56,7 +56,7 @@ def test_they_are_compared_by_what_orders_the_statements_better(metric, kind):
 @pytest.mark.parametrize("embedder", ["auto", Network(max_epochs=1), Ridge()])
 def test_all_columns_are_returned_also_where_fewer_were_asked_for(embedder):
     learner = quick_learner(n_components=2, embedder=embedder)
-    with pytest.warns(RelationWarning, match="n_components=2 is not kept"):
+    with pytest.warns(RelationWarning, match="n_components=2 does not apply"):
         learner.fit(BLOBS, relation=pairs_within(BLOBS_Y))
     assert learner.n_components_ == 5
     np.testing.assert_array_equal(learner.transform(BLOBS), BLOBS)
@@ -68,8 +68,11 @@ def test_all_columns_are_returned_also_where_fewer_were_asked_for(embedder):
     ("relation", "sentence"),
     [
         (PairRelation([0, 2, 4], [1, 3, 5], [1, 0, 1], 60), r"3 statement\(s\) are too few"),
-        (pairs_within(BLOBS_Y, 12), r"11 statement\(s\) are too few to learn from"),
-        (pairs_within(BLOBS_Y), r"Nothing learnt orders the \d+ statements .* do \(1\.0000\)"),
+        (pairs_within(BLOBS_Y, 12), r"11 statement\(s\) are too few for learning"),
+        (
+            pairs_within(BLOBS_Y),
+            r"Nothing learnt orders the \d+ held-out statements .* do \(1\.0000\)",
+        ),
     ],
 )
 def test_the_warning_says_why_and_no_column_is_lost(relation, sentence):

@@ -9,14 +9,19 @@ import sys
 import numpy as np
 import pytest
 from little_problems import OTHER, PAIRS, TRIPLETS, X, Y, three_blobs
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from twofold import HashLearner, LabelRelation, MetricLearner, Network, PairRelation, load
+from twofold.estimators import _code_fitting
 from twofold.evaluation import pair_auroc
+from twofold.regression._bit_layer import BitLayer
 from twofold.search import NeighbourIndex, Rerank
+from twofold.targets import _codes, refine_bits
 
+RNG = np.random.default_rng
 SEVERAL = np.column_stack([Y == 0, Y == 1, Y == 2, Y < 2]).astype(int)
 EMBEDDERS = {
     "network": Network(max_epochs=8),
@@ -173,7 +178,7 @@ def test_onnx_gives_packed_codes(tmp_path, name, given):
 def test_classifiers_have_no_onnx_and_say_so(tmp_path):
     pytest.importorskip("onnx", reason="onnx is not installed")
     learner = quick_hasher(embedder=LogisticRegression()).fit(X, Y)
-    with pytest.raises(TypeError, match="a classifier a bit predicts cannot be exported to ONNX"):
+    with pytest.raises(TypeError, match="predicted by classifiers cannot be exported to ONNX"):
         learner.to_onnx(tmp_path / "codes.onnx")
 
 
@@ -197,6 +202,71 @@ def test_names_of_columns_are_one_a_byte():
     assert learner.get_feature_names_out().tolist() == [f"hashlearner{n}" for n in range(3)]
 
 
+MANY_LABELS = (RNG(0).random((60, 12)) < 0.3) | (np.arange(60)[:, None] % 12 == np.arange(12))
+BLURRED = (X + 3 * RNG(1).standard_normal(X.shape)).astype(np.float32)
+OF_LABELS = {"classes": Y, "labels": SEVERAL, "many label vectors": MANY_LABELS.astype(int)}
+
+
+@pytest.fixture
+def refined_already(monkeypatch):
+    """Bits of few items are refitted to the relation as those of many are, on a part of them."""
+    monkeypatch.setattr(_code_fitting, "FEWEST_REFINED", 20)
+    monkeypatch.setattr(_code_fitting, "MOST_REFINED", 50)
+    monkeypatch.setattr(_codes, "MOST_WHOLE", 10)  # so that many label vectors are rotated
+
+
+def agreement(learner: HashLearner, y) -> float:
+    """Correlation of how many bits agree with what the labels say, over all pairs."""
+    relation = LabelRelation(y, grade="jaccard") if np.ndim(y) > 1 else LabelRelation(y)
+    wanted = relation.similarity(np.arange(60), np.arange(60))
+    left, right = np.triu_indices(60, 1)
+    agreed = learner.pair_similarity(BLURRED[left], BLURRED[right])
+    return float(np.corrcoef(agreed, wanted[left, right])[0, 1])
+
+
+@pytest.mark.parametrize("name", ["classes", "many label vectors"])
+def test_bits_of_many_items_are_refitted_to_the_relation(request, name):
+    y = OF_LABELS[name]
+    plain = agreement(quick_hasher().fit(BLURRED, y), y)
+    request.getfixturevalue("refined_already")
+    assert agreement(quick_hasher().fit(BLURRED, y), y) > plain + 0.02
+
+
+def test_bits_of_pairs_and_of_few_label_vectors_are_left_as_they_are(refined_already):
+    for given in ({"relation": PAIRS}, {"y": SEVERAL}):
+        learner = quick_hasher().fit(X, **given)
+        assert not isinstance(list(learner.embedder_.network)[-1], BitLayer)
+
+
+@pytest.mark.parametrize("name", OF_LABELS)
+def test_refitted_bits_are_saved_exported_and_repeated(tmp_path, refined_already, name):
+    learner = quick_hasher().fit(X, OF_LABELS[name])
+    again = load(learner.save(tmp_path / "model"), device="cpu")
+    np.testing.assert_array_equal(again.transform(X), learner.transform(X))
+    fresh = quick_hasher().fit(X, OF_LABELS[name])
+    assert fresh.transform(X).tobytes() == learner.transform(X).tobytes()
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    session = runtime.InferenceSession(str(learner.to_onnx(tmp_path / "codes.onnx")))
+    (codes,) = session.run(["points"], {"features": OTHER[0]})
+    sure = (np.abs(learner.bit_margins(OTHER[0])) > 1e-4).all(axis=1)
+    np.testing.assert_array_equal(codes[sure], learner.transform(OTHER[0])[sure])
+
+
+def test_only_items_with_labels_are_refitted_to_and_of_many_a_part(monkeypatch, refined_already):
+    asked = []
+
+    def noted(points, which, *more):
+        asked.append(which)
+        return refine_bits(points, which, *more)
+
+    monkeypatch.setattr(_code_fitting, "refine_bits", noted)
+    quick_hasher().fit(X, np.where(np.arange(60) < 40, Y, -1))
+    quick_hasher().fit(X, Y)
+    assert [len(which) for which in asked] == [40, 50]
+    np.testing.assert_array_equal(np.bincount(asked[0]), np.bincount(Y[:40]))
+
+
 @pytest.mark.parametrize("n_bits", [0, -8])
 def test_fewer_bits_than_one_are_refused(n_bits):
     with pytest.raises(ValueError, match=f"n_bits must be at least 1, got {n_bits}"):
@@ -204,7 +274,7 @@ def test_fewer_bits_than_one_are_refused(n_bits):
 
 
 def test_more_classes_than_codes_are_refused():
-    with pytest.raises(ValueError, match=r"n_bits=1 has 2 codes, and there are 3 classes"):
+    with pytest.raises(ValueError, match=r"n_bits=1 has 2 codes, but there are 3 classes"):
         quick_hasher(n_bits=1).fit(X, Y)
 
 
@@ -229,6 +299,23 @@ def damaged(folder, **entries):
     (folder / "model.json").write_text(json.dumps(card))
 
 
+def test_trees_take_sparse_features_without_a_warning():
+    pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    learner = quick_hasher(embedder="trees", n_bits=4)
+    for sparse_kind in (sparse.csr_array, sparse.csr_matrix):
+        assert learner.fit(sparse_kind(X), Y).transform(sparse_kind(X)).shape == (60, 1)
+
+
+def test_trees_see_images_as_rows_of_pixels():
+    pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    flat = RNG(0).integers(256, size=(60, 16)).astype(np.uint8)
+    flat[:, 3] = 80 * Y
+    images = flat.reshape(60, 1, 4, 4)
+    of_rows, of_images = (quick_hasher(embedder="trees").fit(rows, Y) for rows in (flat, images))
+    np.testing.assert_array_equal(of_images.transform(images), of_rows.transform(flat))
+    assert of_images.score(images, Y) > 0.95
+
+
 def test_a_damaged_model_of_classifiers_is_a_sentence(tmp_path):
     pytest.importorskip("lightgbm", reason="LightGBM is not installed")
     folder = quick_hasher(embedder="trees", n_bits=4).fit(X, Y).save(tmp_path / "model")
@@ -236,9 +323,9 @@ def test_a_damaged_model_of_classifiers_is_a_sentence(tmp_path):
     for text, sentence in [
         (whole[:-40], "is damaged"),
         (json.dumps(json.loads(whole)[:3]), "a classifier for each of 4 bits"),
-        (json.dumps(["import os", *json.loads(whole)[1:]]), "no booster's"),
-        (json.dumps([0.5, *json.loads(whole)[1:]]), "bit 0 is no classifier"),
-        ("{}", "holds no list"),
+        (json.dumps(["import os", *json.loads(whole)[1:]]), "not a booster"),
+        (json.dumps([0.5, *json.loads(whole)[1:]]), "bit 0 is not a classifier"),
+        ("{}", "does not contain a list"),
     ]:
         from hashlib import sha256
 

@@ -69,7 +69,7 @@ def test_linear_baselines_have_a_matrix():
 
 def test_without_a_linear_map_there_is_no_matrix_and_a_sentence_says_why(bent):
     assert not hasattr(bent, "components_")
-    with pytest.raises(AttributeError, match=r"KernelRidge is no linear map\. Use transform"):
+    with pytest.raises(AttributeError, match=r"KernelRidge is not a linear map\. Use transform"):
         bent.get_mahalanobis_matrix()
     compared_by_dot = MetricLearner(3, embedder=Ridge(), metric="seen", random_state=0).fit(X, Y)
     with pytest.raises(AttributeError, match="compared by dot, not by their Euclidean distance"):

@@ -58,10 +58,10 @@ def test_a_saved_model_embeds_and_knows_the_loss_by_name_alone(tmp_path):
     learner.fit(X, relation=PAIRS).save(tmp_path / "model")
     opened = load(tmp_path / "model")
     np.testing.assert_array_equal(opened.transform(X), learner.transform(X))
-    with pytest.raises(ValueError, match="The loss Hinge is code of your own, which a saved model"):
+    with pytest.raises(ValueError, match="The loss Hinge is your own code, which is not saved"):
         opened.fit(X, Y)
     opened.set_params(targets__loss=Hinge()).fit(X, Y)
-    with pytest.raises(ValueError, match=r"Hinge is code of your own.*save it without with_data"):
+    with pytest.raises(ValueError, match=r"Hinge is your own code.*save it without with_data"):
         learner.save(tmp_path / "other", with_data=True)
 
 

@@ -226,7 +226,7 @@ def test_squared_error_of_more_classes_than_components_is_warned_of():
     features, classes = X[:40], np.arange(40) % 10
     squared = Network("mlp", loss="squared", max_epochs=1)
     learner = MetricLearner(4, embedder=squared, metric="seen", device="cpu", random_state=0)
-    with pytest.warns(TargetWarning, match=r"learns 10 classes in .* n_components=10\."):
+    with pytest.warns(TargetWarning, match=r"learn 10 classes well in .* n_components=10\."):
         learner.fit(features, classes)
     learner.set_params(n_components=10).fit(features, classes)
     learner.set_params(n_components=4, embedder=Network("mlp", max_epochs=1)).fit(features, classes)

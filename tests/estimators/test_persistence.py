@@ -201,9 +201,9 @@ def test_what_cannot_be_saved_with_its_data_is_said(tmp_path):
     text = pd.DataFrame({"colour": ["red", "blue", "green"] * 20, "size": range(60)})
     encoded = quick_learner(feedback=0, embedder=make_pipeline(OrdinalEncoder(), Ridge()))
     for learner, sentence in (
-        (quick_learner().fit(X, Y), "goes on from statements; .* fitted to labels"),
+        (quick_learner().fit(X, Y), "needs a model fitted to statements, .* fitted to labels"),
         (quick_learner(feedback=0).fit(Rows(X), relation=PAIRS), "fitted to a torch Dataset"),
-        (encoded.fit(text, relation=PAIRS), "fitted to columns of other types"),
+        (encoded.fit(text, relation=PAIRS), "was fitted to columns of other types"),
     ):
         with pytest.raises(TypeError, match=sentence):
             learner.save(tmp_path / "model", with_data=True)
@@ -251,10 +251,10 @@ def test_an_older_model_is_replaced_and_anything_else_is_left_alone(model, tmp_p
     assert sorted(contents(model)) == ["embedder.skops", "model.json"]
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
-    with pytest.raises(FileExistsError, match="holds other things and is left alone"):
+    with pytest.raises(FileExistsError, match="contains other files and was left alone"):
         learner.save(tmp_path / "thesis")
     assert contents(tmp_path / "thesis") == {"chapter.txt": b"years of work"}
-    with pytest.raises(FileNotFoundError, match="nowhere does not exist: make it first"):
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist: create it first"):
         learner.save(tmp_path / "nowhere" / "model")
     assert sorted(place.name for place in tmp_path.iterdir()) == ["model", "thesis"]
 
@@ -264,7 +264,7 @@ def test_what_is_no_model_is_refused(model, data, tmp_path):
     (model / "model.json").write_bytes(data)
     refuse(model, ValueError, r"model\.json.*(is damaged|does not say 'twofold-model')")
     refuse(model / "model.json", FileNotFoundError, "There is no model folder")
-    refuse(tmp_path, FileNotFoundError, r"is no Twofold model: it has no model\.json")
+    refuse(tmp_path, FileNotFoundError, r"is not a Twofold model: it has no model\.json")
 
 
 @pytest.mark.parametrize(
@@ -274,14 +274,14 @@ def test_what_is_no_model_is_refused(model, data, tmp_path):
         ({"format_version": 4}, "has format version 4, newer than version 3, .* update Twofold"),
         (
             {"format_version": 1},
-            "has format version 1, of an older .* fit and save the model again",
+            "has format version 1, written by an older .* fit and save the model again",
         ),
         ({"metric": DELETED}, r"model\.json is damaged: it lacks metric\."),
         ({"has_data": DELETED, "selection": DELETED}, "it lacks has_data, selection"),
         ({"learner": "Path"}, "holds a 'Path', which this Twofold does not know"),
         ({"file": "../secret"}, r"is damaged: at embedder/file, '\.\./secret' is not one of"),
         ({"n_views": 4}, r"is damaged: at embedder/n_views, 4 is not one of \[1, 2, 3, 6\]"),
-        ({"n_views": 6}, "is damaged: it averages views of items that are no images"),
+        ({"n_views": 6}, "is damaged: it averages views of items that are not images"),
     ],
 )
 def test_a_card_that_says_something_else_is_refused(model, entries, sentence):
@@ -291,11 +291,11 @@ def test_a_card_that_says_something_else_is_refused(model, entries, sentence):
 
 def test_what_is_in_the_place_of_weights_is_refused(model):
     (model / "weights.safetensors").write_bytes(b"no such thing")
-    refuse(model, ValueError, "damaged or was changed: its digest is not the one noted")
+    refuse(model, ValueError, "damaged or was changed: its digest does not match")
     sign(model)
     refuse(model, ValueError, r"weights\.safetensors cannot be read")
     (model / "weights.safetensors").unlink()
-    refuse(model, FileNotFoundError, "the model is not whole")
+    refuse(model, FileNotFoundError, "the model is incomplete")
 
 
 RUN: list[str] = []
@@ -324,7 +324,7 @@ def test_nothing_of_a_hostile_folder_is_run(model, tmp_path):
     learner = quick_learner(embedder=Wicked()).fit(X, Y)
     points, folder = learner.transform(X), learner.save(tmp_path / "wicked")
     RUN.clear()
-    refuse(folder, ValueError, r"not trusted by themselves: test_persistence\.Wicked")
+    refuse(folder, ValueError, r"not trusted by default: test_persistence\.Wicked")
     assert not RUN
     trusted = ["test_persistence.Wicked"]  # as the refusal names it
     np.testing.assert_allclose(load(folder, trusted=trusted).transform(X), points, atol=1e-5)

@@ -151,5 +151,5 @@ def test_what_cannot_be_asked_is_said(learner, given, error, match):
 
 
 def test_who_knows_triplets_only_cannot_ask():
-    with pytest.raises(TypeError, match="triplets, which this model was fitted to, only compare"):
+    with pytest.raises(TypeError, match="this model was fitted to triplets, which only compare"):
         fitted(relation=TRIPLETS).suggest_pairs(5)

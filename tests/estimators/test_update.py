@@ -133,7 +133,7 @@ def test_a_statement_taken_back_is_forgotten_in_either_order(feedback, order):
     learner.update(withdrawn=taken_back)
     if feedback:  # without it, nothing else need be known of the two
         assert target_gap(learner, *wrong) > before
-    with pytest.raises(ValueError, match="nothing is stated about"):
+    with pytest.raises(ValueError, match="there are no statements about"):
         learner.update(withdrawn=taken_back)
 
 
@@ -157,12 +157,14 @@ def test_who_does_not_know_its_statements_says_how_to_go_on(tmp_path):
             lambda one=opened: one.suggest_pairs(3),
             lambda one=opened: one.save(tmp_path / "copy", with_data=True),
         ):
-            with pytest.raises(ValueError, match=r"Save it by save\(folder, with_data=True\)"):
+            with pytest.raises(ValueError, match=r"Save it with save\(folder, with_data=True\)"):
                 call()
     assert not (tmp_path / "copy").exists()
     of_labels = quick_learner().fit(X, Y)
     for action, argument in (("update", PAIRS), ("suggest_pairs", 3)):
-        with pytest.raises(TypeError, match=f"{action} goes on from statements; .* to labels"):
+        with pytest.raises(
+            TypeError, match=f"{action} needs a model fitted to statements, .* to labels"
+        ):
             getattr(of_labels, action)(argument)
 
 
@@ -172,10 +174,10 @@ def test_who_does_not_know_its_statements_says_how_to_go_on(tmp_path):
         ({}, ValueError, "There is nothing to update: pass relation, withdrawn, or both"),
         ({"relation": TRIPLETS}, TypeError, "must be a PairRelation, as it was in fit, got Trip"),
         ({"relation": statement(0, 61, 62)}, ValueError, "about 62 items, but there are 60 rows"),
-        ({"withdrawn": [(0, 0)]}, ValueError, "nothing is stated about"),
+        ({"withdrawn": [(0, 0)]}, ValueError, "there are no statements about"),
         ({"withdrawn": [0, 1]}, ValueError, "shape"),
         ({"relation": PAIRS, "X_new": np.zeros((1, 6))}, ValueError, "X has 6 features"),
-        ({"relation": PAIRS, "X_new": Rows(X)}, TypeError, "of the kind that X was in fit"),
+        ({"relation": PAIRS, "X_new": Rows(X)}, TypeError, "of the same type as X in fit"),
         (
             {"withdrawn": np.column_stack([PAIRS.left, PAIRS.right])[PAIRS.similar == 1]},
             ValueError,

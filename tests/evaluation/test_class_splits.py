@@ -139,14 +139,14 @@ def test_scikit_learn_takes_it_as_cv():
 
 
 def test_too_few_classes_say_how_many_and_the_way_out():
-    few = r"needs at least 4, 2 on either side, but there are 3: hold out items instead"
+    few = r"needs at least 4, 2 on each side, but there are 3: hold out items instead"
     with pytest.raises(ValueError, match=few):
         split_classes([0, 1, 2, 2, -1])
     with pytest.raises(ValueError, match=few):
         list(ClassFold(2).split(np.eye(3), np.eye(3)))
     with pytest.raises(ValueError, match=r"but there are 0: hold out items"):
         split_classes([-1, -1])
-    sentence = r"n_splits=3 needs at least 6 classes, 2 a fold, but there are 5: .* at most 2"
+    sentence = r"n_splits=3 needs at least 6 classes, 2 per fold, but there are 5: .* at most 2"
     with pytest.raises(ValueError, match=sentence):
         list(ClassFold(3).split(np.eye(5), np.arange(5)))
 

@@ -78,5 +78,5 @@ def test_a_threshold_above_all_calls_nothing_alike():
 
 
 def test_units_must_name_one_a_pair():
-    with pytest.raises(ValueError, match=r"units must name one unit a pair, shape \(2,\), got"):
+    with pytest.raises(ValueError, match=r"units must have one unit per pair, shape \(2,\), got"):
         decision_scores([1, 0], [1.0, 0.0], 0.5, units=[1, 2, 3])

@@ -275,7 +275,11 @@ def test_labels_that_are_not_one_a_point_are_refused(score, side):
 @pytest.mark.parametrize(
     ("k", "error", "sentence"),
     [
-        (4, ValueError, r"k=4 neighbours cannot be found among 3 training point.*k at most 3"),
+        (
+            4,
+            ValueError,
+            r"k=4 neighbours cannot be found among 3 training point.*set k to at most 3",
+        ),
         (0, ValueError, "k must be at least 1, got 0"),
         (1.0, TypeError, "k must be an integer, got 1.0"),
         (True, TypeError, "k must be an integer, got True"),
@@ -300,7 +304,7 @@ def test_an_unknown_metric_is_refused(score):
         ([0.0, 1.0, np.nan], ValueError, r"1 item\(s\) of unknown class .* first row 2"),
         (["a", None, "b"], ValueError, r"1 item\(s\) of unknown class .* first row 1"),
         (np.array(["NaT"] * 3, "M8[D]"), ValueError, r"3 item\(s\) of unknown class"),
-        (np.eye(3), TypeError, r"one class an item, got a matrix of shape \(3, 3\).*knn_jaccard"),
+        (np.eye(3), TypeError, r"one class per item, got a matrix of shape \(3, 3\).*knn_jaccard"),
         (sparse.eye_array(3), TypeError, r"got a matrix of shape \(3, 3\).*knn_jaccard"),
         (np.zeros((3, 1, 1)), ValueError, r"must have shape \(n_items,\), got \(3, 1, 1\)"),
         ([[1], [1, 2], []], ValueError, "several labels each: .*MultiLabelBinarizer"),

@@ -172,11 +172,11 @@ def test_scores_are_frozen():
 
 
 def test_episodes_that_cannot_be_made_are_refused():
-    with pytest.raises(ValueError, match=r"n_way=20 .* there are 3: take n_way at most 3"):
+    with pytest.raises(ValueError, match=r"n_way=20 .* there are only 3: set n_way to at most 3"):
         one_shot_accuracy(np.eye(4), [0, 0, 1, 2])
-    with pytest.raises(ValueError, match=r"but there are 1: give more classes"):
+    with pytest.raises(ValueError, match=r"but there are only 1: give more classes"):
         one_shot_accuracy(np.eye(4), [0, 0, 0, 0], n_way=2)
-    with pytest.raises(ValueError, match=r"Each of 4 classes has one item only.* needs two items"):
+    with pytest.raises(ValueError, match=r"Each of 4 classes has only one item.* needs two items"):
         one_shot_accuracy(np.eye(4), [0, 1, 2, 3], n_way=2)
     with pytest.raises(ValueError, match="n_way must be at least 2, got 1"):
         one_shot_accuracy(np.eye(4), [0, 0, 1, 1], n_way=1)
@@ -187,7 +187,7 @@ def test_episodes_that_cannot_be_made_are_refused():
 
 
 def test_labels_and_points_of_a_wrong_form_are_refused():
-    with pytest.raises(TypeError, match=r"labels is a matrix of shape \(3, 3\): score several"):
+    with pytest.raises(TypeError, match=r"labels is a matrix of shape \(3, 3\): for several"):
         one_shot_accuracy(np.eye(3), np.eye(3))
     with pytest.raises(ValueError, match=r"points has 3 row\(s\) and labels has 2"):
         one_shot_accuracy(np.eye(3), [0, 0])

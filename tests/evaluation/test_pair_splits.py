@@ -78,12 +78,12 @@ def test_the_same_seed_gives_the_same_folds():
 
 
 def test_folds_without_pairs_or_of_one_kind_are_refused_with_a_way_out():
-    with pytest.raises(ValueError, match=r"Fold 1 of 2 has no pair .*Take fewer folds"):
+    with pytest.raises(ValueError, match=r"Fold 1 of 2 has no pair .*Use fewer folds"):
         parts(np.array([[0, 1], [1, 2], [2, 0]]), PairFolds(2))
     pairs, y = np.array([[0, 1], [1, 2], [5, 6], [6, 7]]), np.array([1, 1, -1, -1])
     with pytest.raises(ValueError, match=r"has no pair with y = .* to score"):
         parts(pairs, PairFolds(2), y=y)
-    with pytest.raises(ValueError, match=r"two items a row.*got shape \(4, 3\)"):
+    with pytest.raises(ValueError, match=r"two items per row.*got shape \(4, 3\)"):
         parts(np.zeros((4, 3)), PairFolds(2))
     with pytest.raises(ValueError, match="n_splits must be at least 2"):
         PairFolds(1)

@@ -277,9 +277,13 @@ def test_labels_of_a_wrong_form_are_refused():
 
 
 def test_half_a_gallery_is_refused():
-    with pytest.raises(ValueError, match="needs points and labels, but gallery_labels is not"):
+    with pytest.raises(
+        ValueError, match="needs both points and labels, but gallery_labels is missing"
+    ):
         retrieval_scores(np.eye(2), [0, 0], gallery_points=np.eye(2))
-    with pytest.raises(ValueError, match="needs points and labels, but gallery_points is not"):
+    with pytest.raises(
+        ValueError, match="needs both points and labels, but gallery_points is missing"
+    ):
         retrieval_scores(np.eye(2), [0, 0], gallery_labels=[0, 0])
 
 
@@ -302,7 +306,7 @@ def test_depths_of_the_recall_are_those_asked_for_each_once():
         (0, ValueError, "k must be at least 1, got 0"),
         ([1, -2], ValueError, "k must be at least 1, got -2"),
         (1.5, TypeError, "k must be an integer, got 1.5"),
-        ((), ValueError, "k is empty: name at least one depth"),
+        ((), ValueError, "k is empty: give at least one depth"),
     ],
 )
 def test_wrong_depths_are_refused(k, error, sentence):
@@ -346,7 +350,7 @@ def test_ways_to_resample_that_there_are_not_are_refused():
         retrieval_scores(np.eye(2), [0, 0], resample="queries")
     with pytest.raises(ValueError, match="n_resamples must be at least 0, got -1"):
         retrieval_scores(np.eye(2), [0, 0], n_resamples=-1)
-    with pytest.raises(ValueError, match=r"there is only 1: take resample='items'"):
+    with pytest.raises(ValueError, match=r"there is only 1: use resample='items'"):
         retrieval_scores(np.eye(2), [0, 0], resample="classes")
 
 

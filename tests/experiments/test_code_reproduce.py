@@ -6,8 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from twofold import HashLearner
 from twofold.evaluation import ranking_scores
-from twofold.experiments import CODE_METHODS, open_set, read_records, reproduce_codes
+from twofold.experiments import (
+    CODE_METHODS,
+    DEFAULT_CODE_METHODS,
+    open_set,
+    read_records,
+    reproduce_codes,
+)
 from twofold.experiments import _code_reproduce as reproduce_module
 from twofold.experiments._code_reproduce import code_protocol, code_title
 from twofold.report import paper_page, paper_tables
@@ -31,7 +38,7 @@ def test_every_method_has_a_record_and_stands_on_the_page(tmp_path):
     pytest.importorskip("lightgbm", reason="LightGBM is not installed")
     records = run(tmp_path, methods=tuple(CODE_METHODS), bits=(8,), seeds=(0,))
     assert [record.method for record in records] == list(CODE_METHODS)
-    assert read_records(tmp_path) == tuple(sorted(records, key=lambda one: one.method))
+    assert read_records(tmp_path) == tuple(sorted(records, key=lambda one: f"{one.method}-seed"))
     for record in records:
         assert record.codes is not None
         assert record.data_set == "digits-8-bits"
@@ -71,6 +78,23 @@ def test_a_run_that_is_done_is_read_and_one_with_other_settings_refused(tmp_path
     assert run(tmp_path, most_items=150) == first
     with pytest.raises(ValueError, match="run with other settings"):
         run(tmp_path)
+
+
+def test_a_method_of_another_grade_learns_from_what_has_a_label_in_common(tmp_path, monkeypatch):
+    pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    assert "codes-trees-overlap" not in DEFAULT_CODE_METHODS
+    grades = []
+
+    def noted(learner, X, y=None, *, relation=None):
+        grades.append(relation and relation.grade)
+        return fit(learner, X, y, relation=relation)
+
+    fit = HashLearner.fit
+    monkeypatch.setattr(HashLearner, "fit", noted)
+    records = run(tmp_path, methods=("codes-trees-overlap", "codes-trees"))
+    assert grades == ["overlap", None]
+    # Of classes it is the same.
+    assert records[0].codes == records[1].codes
 
 
 def test_titles_and_mistakes(tmp_path):

@@ -81,7 +81,7 @@ def test_the_json_holds_all_of_it_by_the_items_own_keys(inspected):
     assert content["gauge"]["curve"][-1]["n_pairs"] == inspected.gauge.curve[-1].n_pairs
     chain = inspected.diagnosis.contradictions[0].chain
     assert content["contradictions"][0]["chain"] == [f"digit {item}" for item in chain]
-    assert content["headline"] == "These pairs decide the relation"
+    assert content["headline"] == "These pairs determine the relation"
     assert tuple(content["reading"]) == inspected.reading
 
 
@@ -149,15 +149,15 @@ def test_what_a_learner_expects_is_told_beside_the_features_as_given(by_features
         (
             Expectation("ridge map", 0.93, 0.95, 0.9),
             [
-                "A learner fitted to all pairs expects an AUROC of 0.930 on pairs of new items and "
-                "of 0.950 on other pairs of these; the features as given have 0.900."
+                "A learner fitted to all pairs can expect an AUROC of 0.930 on pairs of new "
+                "items and of 0.950 on other pairs of these; the features as given have 0.900."
             ],
         ),
         (
             Expectation("features as given", 0.9, None, 0.9),
             [
                 "Nothing learnt from the pairs was clearly better than the features as given: "
-                "these have an AUROC of 0.900 on pairs of items held out."
+                "these have an AUROC of 0.900 on pairs of held-out items."
             ],
         ),
     ],
@@ -181,14 +181,14 @@ def test_what_to_ask_next_is_unknown_and_partly_alike():
     alike = [DIGITS.target[one.left] == DIGITS.target[one.right] for one in suggestions]
     assert 5 <= sum(alike) < 20  # two at random
     assert inspection.to_json()["suggested"][0]["probability"] == suggestions[0].probability
-    assert any("pairs to ask next" in sentence for sentence in inspection.reading)
+    assert any("pairs to ask about next" in sentence for sentence in inspection.reading)
 
 
 def test_that_nothing_is_left_to_ask_is_said():
     relation = PairRelation([0, 0, 1], [1, 2, 2], [1, 0, 0], n_items=3)
     found = inspect_pairs(relation, np.eye(3), n_suggested=4)
     assert found.suggestions == ()
-    assert any("No pair is left to ask about" in sentence for sentence in found.reading)
+    assert any("no pairs left to ask about" in sentence for sentence in found.reading)
 
 
 def test_nothing_is_suggested_unless_wanted_nor_without_features(inspected, clear):
@@ -266,12 +266,12 @@ def gauge_with(*points):
 @pytest.mark.parametrize(
     ("points", "headline", "ending"),
     [
-        (((100, 0.7), (200, 1.0)), "pairs decide the relation", "About 160 of these 250 pairs"),
-        (((100, 0.7), (200, 0.91)), "pairs decide the relation", "0.5 is chance."),
-        (((100, 0.5), (200, 0.7)), "use features", "About 400 such pairs would, 1.6 times as many"),
-        (((100, 0.5), (200, 0.85)), "use features", "All 250 together may just decide it."),
+        (((100, 0.7), (200, 1.0)), "pairs determine the relation", "About 160 of these 250 pairs"),
+        (((100, 0.7), (200, 0.91)), "pairs determine the relation", "0.5 is chance."),
+        (((100, 0.5), (200, 0.7)), "use features", "400 such pairs would be enough, 1.6 times"),
+        (((100, 0.5), (200, 0.85)), "use features", "All 250 together may just be enough."),
         (((100, 0.85), (200, 0.85)), "use features", "the curve has levelled off"),
-        (((100, 0.5), (200, 0.5)), "use features", "they do not say yet"),
+        (((100, 0.5), (200, 0.5)), "use features", "cannot be said yet"),
     ],
 )  # fmt: skip
 def test_the_gauge_reads_as_what_to_do(points, headline, ending):
@@ -288,8 +288,8 @@ def test_what_is_odd_is_said_and_what_is_not_is_not():
         odd = PairRelation([0, 1, 0, 0, 5], [1, 2, 2, 1, 6], [1, 1, 0, 0, 1], n_items=9)
     text = " ".join(inspect_pairs(odd).reading)
     assert "4 items are in no pair" in text
-    assert "fall into 2 parts that no pair joins, the largest of 3 items" in text
+    assert "fall into 2 parts that no pair connects, the largest with 3 items" in text
     assert "1 pair is stated both as alike and as not alike" in text
     assert "2 dissimilar pairs join two items" in text
-    assert "with several labels an item, it is no error" in text
+    assert "with several labels per item, this is not an error" in text
     assert "A few wrong similar pairs are enough" in text

@@ -89,8 +89,8 @@ def test_ids_that_both_tables_have_are_told_apart_by_the_table(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"right": "x.csv"}, "are about the items: give features too"),
-        ({"key": "id"}, "are about the items: give features too"),
+        ({"right": "x.csv"}, "refer to the table of items: give features too"),
+        ({"key": "id"}, "refer to the table of items: give features too"),
         ({"features": "pictures"}, "is a folder of images"),
         ({"features": "left.csv", "right": "f.npy"}, "is a matrix and the other a table"),
     ],
@@ -170,4 +170,4 @@ def test_the_lead_is_what_features_and_pairs_say_together(auroc, headline):
 
 def test_no_disagreement_is_said_too():
     *_, last = read_together(Together(1.0, 5, 5, 0, 0), GAUGE, None)
-    assert last == "They disagree on no pair."
+    assert last == "They do not disagree on any pair."

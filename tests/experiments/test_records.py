@@ -119,7 +119,7 @@ def test_scores_of_kinds_never_seen_are_as_the_schema_says(place, value, sentenc
         (("seconds",), {"targets": 1.0}, "at seconds, 'training' is a required property"),
         (("surplus",), 1, "at the record, Additional properties are not allowed"),
         (("format_version",), 4, "format version 4, newer than 3.*update Twofold"),
-        (("format",), "other", "is no run record"),
+        (("format",), "other", "is not a run record"),
     ],
 )
 def test_what_is_not_as_the_schema_says_is_refused(place, value, sentence, tmp_path):
@@ -157,7 +157,7 @@ def test_galleries_and_runs_on_their_way_are_no_records(tmp_path):
 
 
 def test_a_folder_without_records_is_said(tmp_path):
-    with pytest.raises(FileNotFoundError, match="holds no run record: `twofold reproduce SET"):
+    with pytest.raises(FileNotFoundError, match="contains no run records: `twofold reproduce SET"):
         read_records(tmp_path)
     with pytest.raises(FileNotFoundError, match="There is no folder"):
         read_records(tmp_path / "nowhere")

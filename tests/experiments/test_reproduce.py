@@ -132,7 +132,7 @@ def test_a_record_of_other_settings_is_neither_taken_nor_lost(tmp_path):
     path = tmp_path / "digits" / "twofold-seed0.json"
     before = path.read_bytes()
     with pytest.raises(
-        ValueError, match="other settings, or on another device: name another folder"
+        ValueError, match="other settings, or on another device: choose another folder"
     ):
         run(tmp_path, methods=("twofold",), epochs=3)
     assert path.read_bytes() == before
@@ -228,7 +228,7 @@ def test_without_images_nus_wide_is_phase_1_alone(tmp_path, monkeypatch):
     ("names", "data_set", "sentence"),
     [
         (["fml-x"], "digits", "no method 'fml-x'; there are fml-c, fml-dp, twofold"),
-        (["fml-c", "supcon"], "yeast", "supcon learns from one class an item, but the items of"),
+        (["fml-c", "supcon"], "yeast", "supcon learns from one class per item, but the items of"),
         (["lmnn"], "cifar10", "lmnn is a linear map of vectors, and CIFAR-10 holds images"),
     ],
 )

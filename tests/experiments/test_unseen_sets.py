@@ -47,7 +47,7 @@ def test_a_set_has_its_ways(data_set, n_ways):
 
 @pytest.mark.parametrize("data_set", ["nuswide", "yeast", "delicious"])
 def test_a_set_of_several_labels_cannot_be_parted(data_set):
-    with pytest.raises(ValueError, match=f"{data_set} cannot be parted .* take one of mnist,"):
+    with pytest.raises(ValueError, match=f"{data_set} cannot be split .* choose one of mnist,"):
         unseen_protocols(data_set)
 
 

@@ -44,9 +44,9 @@ def ticking(monkeypatch):
 @pytest.mark.parametrize("n_components", [None, 2])
 def test_features_that_are_perfect_are_returned_as_given_and_that_is_said(n_components):
     X, y = far_apart()
-    not_kept = "; n_components=2 is not kept" if n_components else ""
+    not_kept = "; n_components=2 does not apply" if n_components else ""
     sentence = (
-        r"Nothing learnt orders the \d+ statements held out clearly better than the features do "
+        r"Nothing learnt orders the \d+ held-out statements clearly better than the features do "
         rf"\(1.0000\), so the embedding is the features as given, compared by \w+{not_kept}\."
     )
     with pytest.warns(RelationWarning, match=sentence):
@@ -60,7 +60,7 @@ def test_features_that_are_perfect_are_returned_as_given_and_that_is_said(n_comp
 
 
 def test_too_few_statements_are_said_to_be_too_few():
-    with pytest.warns(RelationWarning, match=r"2 statement\(s\) are too few to learn"):
+    with pytest.warns(RelationWarning, match=r"2 statement\(s\) are too few for learning"):
         selection = select(statements=PairRelation([0, 2], [1, 3], [0, 1], 60))
     assert selection.candidate == "features as given"
     assert selection.expected is None

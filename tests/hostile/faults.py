@@ -104,7 +104,7 @@ def protect_disk(name: str, scenario: Scenario) -> None:
             scenario.work(disk)
         except OSError as error:
             seconds = time.perf_counter() - began
-            said = ("cannot be written to (Read-only file system)", "protected from writing")
+            said = ("cannot be written to (Read-only file system)", "write-protected")
             if not any(sentence in str(error) for sentence in said):
                 raise SystemExit(f"{name} on a read-only disk: {error!r}") from error
         else:

@@ -108,7 +108,7 @@ CASES = [
     # Numbers that float32 does not hold.
     (lambda: quick().fit(X * 1e300, Y), r"X must hold numbers up to 3.4e\+38, .* first in row 0"),
     (lambda: quick().fit(X, Y).transform(X * 1e300), r"X must hold numbers up to 3.4e\+38"),
-    (lambda: quick().fit(X * 1e-300, Y), "Column 0 of X is at most .* float32 leaves nothing"),
+    (lambda: quick().fit(X * 1e-300, Y), "Column 0 of X is at most .* becomes 0 in float32"),
     (lambda: quick().fit(Items(torch.tensor(X * 1e300)), Y), "NaN or infinity, as float32"),
     (lambda: weighted(1e38), r"at most 1e\+30; 2 value\(s\) .* Only proportions count"),
     (lambda: weighted(1e-38), r"not be below 1e-30 everywhere, got at most 1e-38"),
@@ -124,15 +124,15 @@ CASES = [
     # Rows that are not there.
     (lambda: preprocessed([[0, -1], [0, 20], [1, 2], [3, 25]]), r"outside 0 \.\. 29, .* \(item -1\)"),
     (lambda: preprocessed([[0, 30], [0, 20], [1, 2], [3, 25]]), r"outside 0 \.\. 29, .* \(item 30\)"),
-    (lambda: PAIRS.take_pairs([10**6]), r"outside 0 \.\. \d+, first at place 0 \(1000000\)"),
-    (lambda: PAIRS.take_pairs([-1]), r"outside 0 \.\. \d+, first at place 0 \(-1\)"),
+    (lambda: PAIRS.take_pairs([10**6]), r"outside 0 \.\. \d+, first at position 0 \(1000000\)"),
+    (lambda: PAIRS.take_pairs([-1]), r"outside 0 \.\. \d+, first at position 0 \(-1\)"),
     (lambda: PAIRS.take_pairs(np.ones(3, dtype=bool)), r"mask of rows must have shape \(\d+,\)"),
     (lambda: PAIRS.take_pairs([0.5]), "rows must be row numbers, or a mask .* got float64"),
     # Names.
-    (lambda: inspect_pairs(PAIRS, keys=["a"] * 30), r"every item differently; .* row 1 \('a'\)"),
+    (lambda: inspect_pairs(PAIRS, keys=["a"] * 30), r"different for every item; .* row 1 \('a'\)"),
     (lambda: load_pairs("nowhere.csv", keys=["a", "a"]), "does not exist"),
-    (lambda: inspect_pairs(PAIRS, keys=[1.5] * 30), "whole numbers, or all of them text, got 1.5"),
-    (lambda: inspect_pairs(PAIRS, keys=[None] * 30), "or all of them text, got None"),
+    (lambda: inspect_pairs(PAIRS, keys=[1.5] * 30), "all be whole numbers or all be text, got 1.5"),
+    (lambda: inspect_pairs(PAIRS, keys=[None] * 30), "or all be text, got None"),
     # Labels where pairs are wanted.
     *[
         (lambda ask=ask: ask(LABELS), r"PairRelation, got LabelRelation\. Its sample_pairs\(\) draws")
@@ -154,7 +154,7 @@ CASES = [
     (lambda: quick().fit(X, Y).transform(Items([torch.full((4,), np.nan)])), "first in item 0"),
     # More than a computer has.
     (lambda: solve_targets(HUGE, 16), r"2147483647 items in 16 dimensions take .* GB, and this"),
-    (lambda: diagnose(HUGE), r"Graphs of 2147483647 items take .* Number only the items"),
+    (lambda: diagnose(HUGE), r"Graphs of 2147483647 items take .* Only number the items"),
     (lambda: inspect_pairs(HUGE), "take .* GB, and this computer has"),
     (lambda: solve_targets(PAIRS, 10**10), r"30 items in 10000000000 dimensions take .* GB"),
     (lambda: solve_targets(LABELS, 10**11, loss="dot"), "3 items in 100000000000 dimensions"),
@@ -163,8 +163,8 @@ CASES = [
     (lambda: pair_auroc(["a", "b"], [1, 2]), "similar must hold numbers, got <U1"),
     (lambda: choose_threshold([1, 0], ["a", "b"]), "similarity must hold numbers, got <U1"),
     (lambda: pair_similarity([["a"], ["b"]], [0], [1]), "points must hold numbers, got <U1"),
-    (lambda: [*reproduce("digits", "nowhere", methods=[])], "name at least one method"),
-    (lambda: [*reproduce("digits", "nowhere", seeds=[])], "name at least one seed"),
+    (lambda: [*reproduce("digits", "nowhere", methods=[])], "give at least one method"),
+    (lambda: [*reproduce("digits", "nowhere", seeds=[])], "give at least one seed"),
 ]  # fmt: skip
 
 

@@ -43,7 +43,7 @@ def test_a_column_out_of_range_does_not_end_the_process(tmp_path, monkeypatch, c
 @pytest.mark.parametrize("methods", [",", "", " , ,"])
 def test_no_method_at_all_is_said(tmp_path, monkeypatch, capsys, methods):
     assert run(monkeypatch, "reproduce", "digits", "--methods", methods, "--out", tmp_path) == 2
-    assert "name at least one method" in capsys.readouterr().err
+    assert "give at least one method" in capsys.readouterr().err
 
 
 def test_a_report_of_numbers_that_are_none_is_refused(tmp_path, monkeypatch, capsys):
@@ -51,7 +51,7 @@ def test_a_report_of_numbers_that_are_none_is_refused(tmp_path, monkeypatch, cap
     content["seconds"]["training"] = float("nan")
     (tmp_path / "twofold-seed0.json").write_text(json.dumps(content))
     assert run(monkeypatch, "report", tmp_path, "--out", tmp_path / "page.html") == 2
-    assert "it holds NaN, which is no number" in " ".join(capsys.readouterr().err.split())
+    assert "it holds NaN, which is not a number" in " ".join(capsys.readouterr().err.split())
 
 
 def test_what_records_say_is_text_in_markdown_and_on_the_page():
@@ -95,9 +95,9 @@ def files(tmp_path_factory) -> Path:
         "there.html": "x",
         "there.onnx": "x",
         "other/notes.txt": "x",
-        "pictures/a/1.png": "no picture",
-        "pictures/a/2.png": "no picture",
-        "pictures/b/3.png": "no picture",
+        "pictures/a/1.png": "not a picture",
+        "pictures/a/2.png": "not a picture",
+        "pictures/b/3.png": "not a picture",
         "damaged.parquet": "PAR1",
     }
     for name, content in named.items():
@@ -121,37 +121,55 @@ SEARCH = "search forest --index rows.csv --query rows.csv "
 MISTAKES = [
     # command line, what is said
     ("fit nope.csv --labels kind --out model", r"The file nope\.csv does not exist"),
-    ("fit rows.csv --out model", "Say what is alike in one way: .*; 0 were given"),
+    ("fit rows.csv --out model", "Say what is alike with exactly one of .*; 0 were given"),
     ("fit rows.csv --labels colour --pairs pairs.csv --out model", "2 were given"),
     ("fit rows.csv --labels color --out model", r"rows\.csv has no column 'color'. Did you mean"),
     (FIT + "--id di", r"rows\.csv has no column 'di'"),
     (FIT + "--text titel", r"rows\.csv has no column 'titel'\. Did you mean 'title'\?"),
     (FIT + "--columns pricy", r"rows\.csv has no column 'pricy'\. Did you mean 'price'\?"),
-    (FIT + "--columns price --columns colour", "--columns names 'colour', and --labels too"),
-    (FIT + "--columns price --text title", "--text names the column 'title', and --columns leaves"),
+    (FIT + "--columns price --columns colour", "'colour' is in both --columns and --labels"),
+    (FIT + "--columns price --text title", "--text has the column 'title', but --columns does not"),
     (FIT + "--image picture", r"rows\.csv has no column 'picture'"),
     (FIT + "--image title", r"The column 'title' of rows\.csv: None of the 8 image files"),
-    (FIT + "--image-size 16", r"--image-size is for images, and rows\.csv is none"),
-    (FIT + "--text-model nope", "--text-model must be a folder on this computer, and nope is none"),
-    (FIT + "--text-model other", "other is no text model that can be opened"),
+    (FIT + "--image-size 16", r"--image-size is for images, but rows\.csv is something else"),
+    (
+        FIT + "--text-model nope",
+        "--text-model must be a folder on this computer, but nope is not",
+    ),
+    (FIT + "--text-model other", "other cannot be opened as a text model"),
     (FIT + "--valid pairs.csv", "--valid goes with --pairs"),
     (FIT + "--right few.csv", "--labels is for one table"),
     (FIT + "--device gpu", "device must be 'auto', 'cpu', 'cuda' or 'cuda:N', got 'gpu'"),
     (FIT + "--components 1000000000", "1,000,000,000 components of 8 rows take .* --components"),
-    ("fit again.csv --labels colour --out model", r"again\.csv must name every row differently"),
-    ("fit own.csv --labels kind --out model", r"'kind' of own\.csv says too little .*no similar"),
-    ("fit one_kind.csv --labels kind --out model", r"'kind' of one_kind\.csv says too little"),
-    ("fit no_kind.csv --labels kind --out model", r"'kind' of no_kind\.csv says .*is unknown"),
-    ("fit one.csv --labels kind --out model", r"'kind' of one\.csv says too little to learn"),
+    ("fit again.csv --labels colour --out model", r"again\.csv must be different in every row"),
+    (
+        "fit own.csv --labels kind --out model",
+        r"'kind' of own\.csv is not enough .*no similar",
+    ),
+    (
+        "fit one_kind.csv --labels kind --out model",
+        r"'kind' of one_kind\.csv is not enough",
+    ),
+    (
+        "fit no_kind.csv --labels kind --out model",
+        r"'kind' of no_kind\.csv is not enough .*is unknown",
+    ),
+    (
+        "fit one.csv --labels kind --out model",
+        r"'kind' of one\.csv is not enough to learn",
+    ),
     ("fit equal.csv --labels kind --out model", "No column of the table can become features"),
     ("fit empty.csv --labels kind --out model", r"empty\.csv is empty"),
     ("fit heading.csv --labels colour --out model", r"heading\.csv has a heading but no row"),
     ("fit broken.csv --labels colour --out model", r"broken\.csv has 2 field.s. at line 2, and 5"),
     ("fit rows.csv --pairs unknown.csv --out model", "are not in rows.csv, first 'zz' at line 3"),
     ("fit rows.csv --pairs maybe.csv --out model", r"'similar' of maybe\.csv .*line 2 .'maybe'"),
-    ("fit rows.csv --pairs alike.csv --out model", r"alike\.csv says too little .*no dissimilar"),
+    (
+        "fit rows.csv --pairs alike.csv --out model",
+        r"alike\.csv is not enough .*no dissimilar",
+    ),
     ("fit rows.csv --pairs pairs.csv --valid unknown.csv --out model", "first 'zz' at line 3"),
-    ("fit rows.csv --triplets triplets.csv --out model", r"triplets\.csv name an item twice"),
+    ("fit rows.csv --triplets triplets.csv --out model", r"triplets\.csv contain an item twice"),
     ("fit rows.csv --right few.csv --pairs pairs.csv --out model", "lacks|not in few|no column"),
     ("fit x.npy --right wide.npy --pairs numbers.csv --out model", "with 3 features .* with 5"),
     ("fit x.npy --right rows.csv --pairs pairs.csv --out model", "are of different kinds"),
@@ -160,46 +178,49 @@ MISTAKES = [
         "--columns is for .* x.npy is a matrix",
     ),
     ("fit nan.npy --pairs pairs.csv --out model", r"nan\.npy must hold finite numbers"),
-    ("fit nothing --out model", "nothing holds no image"),
+    ("fit nothing --out model", "nothing contains no image"),
     ("fit pictures --text title --out model", "--text is for .* pictures is a folder of images"),
-    ("fit pictures --out model", "of pictures: None of the 3 image files looked at can be read"),
+    (
+        "fit pictures --out model",
+        "of pictures: None of the 3 image files that were tried can be read",
+    ),
     (
         "fit rows.csv --labels colour --out other",
-        "other holds other things and is left alone: name a new folder",
+        "other contains other files and was left alone: give a new folder",
     ),
-    ("fit rows.csv --labels colour --out forest", "forest is there already: .*--overwrite"),
-    ("fit rows.csv --labels colour --out there.csv", r"there\.csv is a file: name a folder"),
+    ("fit rows.csv --labels colour --out forest", "forest already exists: .*--overwrite"),
+    ("fit rows.csv --labels colour --out there.csv", r"there\.csv is a file: give a folder"),
     ("evaluate nope rows.csv --pairs pairs.csv", "There is no model folder nope"),
     ("evaluate rows.csv rows.csv --pairs pairs.csv", r"There is no model folder rows\.csv"),
-    ("evaluate nothing rows.csv --pairs pairs.csv", "nothing is no Twofold model"),
+    ("evaluate nothing rows.csv --pairs pairs.csv", "nothing is not a Twofold model"),
     ("evaluate newer rows.csv --pairs pairs.csv", "newer/prepared.json has format version 9"),
-    ("evaluate forest rows.csv", "Say what is alike in one way"),
+    ("evaluate forest rows.csv", "Say what is alike with either"),
     ("evaluate forest rows.csv --labels color", r"rows\.csv has no column 'color'\. Did you mean"),
     ("evaluate forest few.csv --pairs pairs.csv", r"few\.csv has no column 'colour'"),
-    ("evaluate forest x.npy --pairs pairs.csv", r"fitted on a table, and x\.npy is an array"),
+    ("evaluate forest x.npy --pairs pairs.csv", r"fitted on a table, but x\.npy is an array"),
     ("evaluate forest rows.csv --pairs alike.csv", r"all 2 of alike\.csv are alike: add some"),
     (EVALUATE + "--threshold nan", "--threshold must be a finite number, got nan"),
-    (EVALUATE + "--page there.html", r"there\.html is there already: .*--overwrite"),
+    (EVALUATE + "--page there.html", r"there\.html already exists: .*--overwrite"),
     ("embed forest rows.csv --out e.txt", r"e\.txt must end in one of \.parquet, \.pq, \.npy"),
     ("embed forest nope.parquet --out e.npy", r"The file nope\.parquet does not exist"),
     ("embed forest damaged.parquet --out e.npy", r"damaged\.parquet cannot be read"),
     ("embed forest few.csv --out e.npy", r"few\.csv has no column 'colour'"),
-    ("embed forest rows.csv --out no/e.npy", "The folder .*no does not exist: make it first"),
+    ("embed forest rows.csv --out no/e.npy", "The folder .*no does not exist: create it first"),
     (MATCH + "--columns titel", r"rows\.csv has no column 'titel'\. Did you mean 'title'\?"),
     (MATCH + "--threshold inf", "--threshold must be a finite number, got inf"),
     (MATCH + "--clusters --one-to-one", "exclude each other"),
     (MATCH + "--clusters --previous few.csv", r"few\.csv has no column 'group'"),
     ("match forest rows.csv few.csv --out m.csv", r"few\.csv has no column 'colour'"),
-    ("match forest rows.csv --out there.csv", r"there\.csv is there already"),
+    ("match forest rows.csv --out there.csv", r"there\.csv already exists"),
     (SEARCH + "--columns titel", r"rows\.csv has no column 'titel'"),
     (SEARCH + "--out found.txt", r"found\.txt must end in one of \.csv, \.parquet, \.pq"),
-    (SEARCH + "--store other", "other holds other things and is left alone"),
-    (SEARCH + "--store no/store", "The folder .*no does not exist: make it first"),
+    (SEARCH + "--store other", "other contains other files and was left alone"),
+    (SEARCH + "--store no/store", "The folder .*no does not exist: create it first"),
     ("search forest --index rows.csv --query few.csv", r"few\.csv has no column 'colour'"),
-    ("search forest --index rows.csv --query x.npy", r"fitted on a table, and x\.npy is an array"),
+    ("search forest --index rows.csv --query x.npy", r"fitted on a table, but x\.npy is an array"),
     ("export forest --onnx model.txt", r"model\.txt must end in \.onnx"),
-    ("export forest --onnx there.onnx", r"there\.onnx is there already: .*--overwrite"),
-    ("export nothing --onnx model.onnx", "nothing is no Twofold model"),
+    ("export forest --onnx there.onnx", r"there\.onnx already exists: .*--overwrite"),
+    ("export nothing --onnx model.onnx", "nothing is not a Twofold model"),
     # What typer refuses, before there is a request.
     (FIT + "--epochs 0", r"'--epochs': .*\b0\b.*; see `twofold fit --help`\.$"),
     (FIT + "--seed one", r"'--seed': .*'one'.*; see `twofold fit --help`\.$"),
@@ -209,7 +230,7 @@ MISTAKES = [
     ("fit rows.csv --labels colour", "Missing option '--out'"),
     ("fit rows.csv --labels colour --out", "'--out' requires an argument"),
     ("embed", "Missing argument 'MODEL'; see `twofold embed --help`"),
-    ("fit --out model", "Name DATA, or by --project a folder of .twofold ask."),
+    ("fit --out model", "Give either DATA or --project with a folder of .twofold ask."),
     (SEARCH + "-k 0", r"'-k': .*\b0\b.*; see `twofold search --help`\.$"),
     ("fitt rows.csv", r"^twofold: No such command 'fitt'\. Did you mean 'fit'\?$"),
     ("zzz", r"^twofold: No such command 'zzz'; see `twofold --help`\.$"),

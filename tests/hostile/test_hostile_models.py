@@ -33,7 +33,7 @@ WEIGHTS = "weights.safetensors"
 CARDS = [
     # kind of model, entry of model.json, value, what is said
     ("network", "format", "onnx", "does not say 'twofold-model'"),
-    ("network", "format_version", -5, "has format version -5, of an older Twofold"),
+    ("network", "format_version", -5, "has format version -5, written by an older Twofold"),
     ("network", "format_version", 10**9, "newer than version 3, .* update Twofold"),
     ("network", "format_version", "3", "its format version is '3'"),
     ("network", "format_version", True, "its format version is True"),
@@ -49,7 +49,12 @@ CARDS = [
     ("network", "input_shape", [5, -1], "damaged: at input_shape/1, -1 is less than"),
     ("network", "input_shape", [6], "damaged: its two input shapes differ"),
     ("network", "n_features_in", 7, "damaged: it has more features than its network takes"),
-    ("network", "feature_names_in", ["a"], "another number of feature names than of features"),
+    (
+        "network",
+        "feature_names_in",
+        ["a"],
+        "its number of feature names is not its number of features",
+    ),
     ("network", "has_data", 1, "damaged: at has_data, 1 is not of type 'boolean'"),
     ("network", "has_data", True, "The training data in .* cannot be read"),
     ("network", "embedder/kind", "pickle", "damaged: at embedder/kind, 'pickle' is not one of"),
@@ -57,15 +62,20 @@ CARDS = [
     ("network", "embedder/kind", "regressor", "its embedder and its file are of different kinds"),
     ("network", "embedder/file", "/etc/passwd", "damaged: at embedder/file, '/etc/passwd' is not"),
     ("network", "embedder/file", "embedder.skops", "its file are of different kinds"),
-    ("network", "embedder/network", "resnet", "needs the network 'resnet', which is not known"),
+    (
+        "network",
+        "embedder/network",
+        "resnet",
+        "needs the network 'resnet', which this version does not know",
+    ),
     ("network", "embedder/network", "cifar10", "network 'cifar10' takes images"),
     ("network", "embedder/mean", None, "a mean without a scale, or a scale without a mean"),
     ("network", "embedder/mean", [None] * 4, r"damaged: at embedder/mean/\d, None is not of type"),
     ("network", "embedder/mean", [0.0] * 3, "damaged: its mean has 3 of 4 components"),
     ("network", "embedder/mean", [1e39] * 4, r"embedder/mean/\d, 1e.39 is greater than"),
     ("network", "embedder/scale", -1.0, "damaged: at embedder/scale, -1.0 is less than"),
-    ("network", "embedder/scale", math.nan, "holds NaN, which is no finite number"),
-    ("network", "embedder/scale", math.inf, "holds Infinity, which is no finite number"),
+    ("network", "embedder/scale", math.nan, "holds NaN, which is not a finite number"),
+    ("network", "embedder/scale", math.inf, "holds Infinity, which is not a finite number"),
     ("network", "embedder/sha256", "0" * 64, "damaged or was changed: its digest"),
     ("network", "embedder/input_shape", [2**26, 2**26], "shapes differ|more than"),
     ("network", "parameters/n_component", 3, "MetricLearner has no parameter 'n_component'"),
@@ -89,7 +99,7 @@ CARDS = [
     ("map", "selection/n_rounds", -1, "damaged: at selection/n_rounds, -1 is less than"),
     ("map", "parameters/feedback", -2, "parameters cannot be used .feedback must be"),
     ("map", "n_features_in", 4, "it has more features than its network takes"),
-    ("metric", "metric_step", {"sha256": "0" * 64}, "damaged|digest is not the one noted"),
+    ("metric", "metric_step", {"sha256": "0" * 64}, "damaged|digest does not match"),
     ("metric", "metric_step/spaces", [["no such layer", "none"]], "is damaged: "),
     ("regressor", "embedder/file", WEIGHTS, "its file are of different kinds"),
 ]
@@ -161,7 +171,7 @@ def test_data_of_other_items_are_refused(tmp_path):
     for changed, sentence in (
         (features[:-1], "59 rows of features, 60 of targets"),
         (features[:, :3], "there are 3 features, not 5"),
-        (np.full_like(features, np.nan), "features are no finite numbers"),
+        (np.full_like(features, np.nan), "features are not finite numbers"),
     ):
         np.save(folder / "features.npy", changed)
         refuse(folder, f"The training data in .* cannot be read: .*{sentence}")
@@ -189,7 +199,7 @@ def test_points_that_are_not_finite_are_refused_where_they_first_are():
     learner = small_learner(feedback=0, metric="none").fit(X, relation=PAIRS)
     with torch.no_grad():
         learner.embedder_.network[1][-1].bias[0] = math.nan
-    with pytest.raises(ValueError, match=r"points of 60 row\(s\) are not finite, first of row 0"):
+    with pytest.raises(ValueError, match=r"points of 60 row\(s\) are not finite, first in row 0"):
         learner.transform(X)
 
 
@@ -212,7 +222,7 @@ def test_mutated_models_are_used_with_finite_numbers_or_refused_in_a_sentence(pa
 PREPARED = [
     # kind of model, entry of prepared.json, value, what is said
     ("forest", "format", "twofold-model", "does not say 'twofold-prepared'"),
-    ("forest", "format_version", 2, "has format version 2, and this Twofold reads version 1"),
+    ("forest", "format_version", 2, "has format version 2, but this Twofold reads version 1"),
     ("forest", "source", DELETED, r"prepared\.json is damaged: it lacks source"),
     ("forest", "source", [], "its entries do not fit together"),
     ("forest", "source", "images", "is damaged: 'preparation' is 'table'"),
@@ -222,16 +232,16 @@ PREPARED = [
     ("forest", "decision/by", "embedding", "its entries do not fit together"),
     ("forest", "decision/threshold", 10**400, "its entries do not fit together"),
     ("forest", "decision/threshold", True, "its entries do not fit together"),
-    ("forest", "decision/threshold", math.nan, "holds NaN, which is no finite number"),
+    ("forest", "decision/threshold", math.nan, "holds NaN, which is not a finite number"),
     ("embedding", "decision/by", "pair model", "its entries do not fit together"),
     ("forest", "preparation", None, "its entries do not fit together"),
-    ("forest", "preparation/version", 7, "has version 7, and this Twofold reads 1"),
+    ("forest", "preparation/version", 7, "has version 7, but this Twofold reads 1"),
     ("forest", "preparation/plans", {}, "'plans' must be list"),
     ("forest", "preparation/plans/0/kind", "pickle", "'kind' is 'pickle'"),
     ("forest", "preparation/blocks", [], "there is no block"),
-    ("forest", "preparation/blocks/0", 5, "block 0 is no mapping"),
+    ("forest", "preparation/blocks/0", 5, "block 0 is not a mapping"),
     ("forest", "pair_model", [], "its entries do not fit together"),
-    ("forest", "pair_model/format", "1", "has format '1', and this version reads 1"),
+    ("forest", "pair_model/format", "1", "has format '1', but this version reads 1"),
     ("forest", "pair_model/model", "pickle", "no such model: 'pickle'"),
     ("forest", "pair_model/model", "linear", "is damaged"),
     ("forest", "pair_model/base", "nan", "base is not"),
@@ -240,18 +250,18 @@ PREPARED = [
     ("forest", "pair_model/calibration/slope", 1e308, "slope is not"),
     ("forest", "pair_model/calibration/slope", 10**400, "slope is not"),
     ("forest", "pair_model/calibration", {}, "no 'slope'"),
-    ("forest", "pair_model/calibration/owner", 1, "calibration holds more than slope and offset"),
+    ("forest", "pair_model/calibration/owner", 1, "calibration has more than slope and offset"),
     (
         "forest",
         "pair_model/n_given",
         1,
-        "asks for 1 similarities beside those of columns, .* gives 0",
+        "needs 1 similarities besides those of columns, .* gives 0",
     ),
     (
         "forest",
         "embedding_scale",
         1.0,
-        "asks for 0 similarities beside those of columns, .* gives 5",
+        "needs 0 similarities besides those of columns, .* gives 5",
     ),
     ("forest", "embedding_scale", 0.0, "its entries do not fit together"),
     ("forest", "embedding_scale", "1", "its entries do not fit together"),
@@ -294,8 +304,14 @@ PARTS = [
         "holds numbers that are not finite",
     ),
     ("forest", PAIR_FILE, "model.left", lambda t: t * 0, "leads to one that does not follow"),
-    ("forest", PAIR_FILE, "model.feature", lambda t: t + 10**6, "a feature that there is not"),
-    ("forest", PAIR_FILE, "model.roots", lambda t: t - 10**6, "begins at a node that there is not"),
+    ("forest", PAIR_FILE, "model.feature", lambda t: t + 10**6, "a feature that does not exist"),
+    (
+        "forest",
+        PAIR_FILE,
+        "model.roots",
+        lambda t: t - 10**6,
+        "starts at a node that does not exist",
+    ),
     ("forest", PAIR_FILE, "model.value", lambda t: t[:-1], "arrays differ in length"),
     ("forest", PAIR_FILE, "0.words.codes", lambda t: None, "no '0.words.codes'"),
     ("linear", PAIR_FILE, "model.scale", lambda t: t * 0, "a scale is not above 0"),
@@ -320,7 +336,7 @@ def test_a_file_that_changed_since_it_was_saved_is_named(file, tmp_path):
     content = bytearray((folder / file).read_bytes())
     content[-1] ^= 1
     (folder / file).write_bytes(content)
-    refuse_prepared(folder, f"is damaged or was changed: '{file}' is not as it was saved")
+    refuse_prepared(folder, f"is damaged or was changed: '{file}' is not as saved")
     (folder / file).unlink()
     refuse_prepared(folder, f"is damaged or was changed: '{file}' is not there")
 

@@ -31,10 +31,10 @@ def link_to_device(room: Path) -> Path:
 
 
 OUTPUTS = [
-    (lambda room: room, "is a folder: name a file in it"),
-    (lambda room: room / "no" / "page.html", "no does not exist: make it first"),
-    (pipe, "is no regular file but a device, a pipe or a socket"),
-    (link_to_device, "null is no regular file but a device, a pipe or a socket"),
+    (lambda room: room, "is a folder: give a file in it"),
+    (lambda room: room / "no" / "page.html", "no does not exist: create it first"),
+    (pipe, "is a device, a pipe or a socket, not a regular file"),
+    (link_to_device, "null is a device, a pipe or a socket, not a regular file"),
 ]
 
 
@@ -72,13 +72,13 @@ def test_a_folder_that_cannot_be_written_to_is_said_before_the_work(command, tmp
     monkeypatch.setattr(files.tempfile, "mkdtemp", refuse)
     arguments = COMMANDS.get(command, ["reproduce", "digits", "--out", "{out}"])
     told = refused(arguments, tmp_path, tmp_path / "out")
-    assert "cannot be written to (Permission denied): name another place" in told
+    assert "cannot be written to (Permission denied): give another path" in told
 
 
 def test_records_are_not_put_where_a_file_is(tmp_path):
     (tmp_path / "runs").write_text("a file")
     told = refused(["reproduce", "digits", "--out", "{out}"], tmp_path, tmp_path / "runs")
-    assert "runs is a file, where a folder is wanted" in told
+    assert "runs is a file, but a folder is needed" in told
 
 
 def test_one_file_is_not_written_twice(tmp_path):

@@ -98,7 +98,7 @@ def test_the_contract_of_scikit_learn_holds() -> None:
 def test_a_classifier_of_one_s_own_is_taken() -> None:
     model = PairClassifier(LEFT, RIGHT, model=LogisticRegression(max_iter=5000), random_state=0)
     assert _f1(model.fit(PAIRS, ALIKE), PAIRS, ALIKE) > 0.9
-    with pytest.raises(TypeError, match="LogisticRegression cannot be told by its columns"):
+    with pytest.raises(TypeError, match="LogisticRegression cannot be explained by its columns"):
         model.explain(PAIRS)
     with pytest.raises(TypeError, match="cannot be saved without pickle"):
         model.save(".")
@@ -188,14 +188,14 @@ def test_an_opened_model_says_the_same(kind: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(opened.predict_proba(PAIRS, **tables), model.predict_proba(PAIRS))
     np.testing.assert_array_equal(opened.predict(PAIRS, **tables), model.predict(PAIRS))
     assert opened.similarities(PAIRS, **tables)[1] == model.similarities(PAIRS)[1]
-    with pytest.raises(ValueError, match="records is the table whose rows the pairs number"):
+    with pytest.raises(ValueError, match="records is missing: give the table"):
         opened.predict(PAIRS)
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"format": 99}, "has format 99, and this version reads 1"),
+        ({"format": 99}, "has format 99, but this version reads 1"),
         ({"model": "svm"}, "no such model: 'svm'"),
         ({"threshold": float("nan")}, "threshold is not finite"),
         ({"n_given": -1}, "n_given is -1"),
@@ -215,8 +215,8 @@ def test_a_description_that_does_not_fit_is_refused(
     [
         ("left", 0, "leads to one that does not follow it"),
         ("right", 2**30, "leads to one that does not follow it"),
-        ("feature", 10_000, "asks for a feature that there is not"),
-        ("roots", -5, "begins at a node that there is not"),
+        ("feature", 10_000, "uses a feature that does not exist"),
+        ("roots", -5, "starts at a node that does not exist"),
         ("value", np.nan, "not finite"),
     ],
 )
@@ -238,8 +238,8 @@ def test_trees_that_cannot_be_followed_are_refused(
     ("pairs", "y", "why"),
     [
         ([[0, 1], [1, 1]], [0, 2], "neither 0 .* first at row 1: .*2"),
-        ([[0, 1]], [0, 1], "one label a pair, 1"),
-        ([[0, 1], [1, 0]], [0, 0], "All 2 pair.* one kind"),
+        ([[0, 1]], [0, 1], "one label for each of 1"),
+        ([[0, 1], [1, 0]], [0, 0], "All 2 pair.* the same kind"),
         ([[0, 99], [1, 1]], [0, 1], "outside 0 .. 39, first at row 0 .item 99"),
         ([0, 1], [0, 1], "shape"),
     ],
@@ -252,12 +252,17 @@ def test_statements_that_cannot_be_meant_are_named(pairs: list, y: list, why: st
 @pytest.mark.parametrize(
     ("tables", "options", "error", "why"),
     [
-        ((), {}, ValueError, "records is the table whose rows"),
+        ((), {}, ValueError, "records is missing: give the table"),
         (([1, 2],), {}, ValueError, "must be a pyarrow.Table, .* got list"),
-        (({"a": [1], "b": [1, 2]},), {}, ValueError, "of one length: .a. has 1 .* .b. has 2"),
+        (({"a": [1], "b": [1, 2]},), {}, ValueError, "the same length: .a. has 1 .* .b. has 2"),
         (({"a": [[1]]},), {}, TypeError, "Column 'a' holds .* cannot be compared"),
         (({"a": ["x"]}, {"b": ["x"]}), {}, ValueError, "no column in common .a and b"),
-        ((LEFT, RIGHT), {"kinds": {"prize": "number"}}, ValueError, "'prize', which is no column"),
+        (
+            (LEFT, RIGHT),
+            {"kinds": {"prize": "number"}},
+            ValueError,
+            "'prize', which is not a column",
+        ),
         ((LEFT, RIGHT), {"kinds": {"price": "money"}}, ValueError, "one of 'text', .* got 'money'"),
         ((LEFT, RIGHT), {"model": "forest"}, ValueError, "one of 'auto', .* got 'forest'"),
         ((LEFT, RIGHT), {"model": 3}, TypeError, "a classifier with fit and predict_proba, got 3"),

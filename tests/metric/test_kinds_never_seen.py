@@ -123,7 +123,7 @@ def test_ones_own_module_is_compared_by_the_layers_that_are_named():
 
 
 def test_a_layer_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match="layers names 'neck', which is no inner layer"):
+    with pytest.raises(ValueError, match="layers contains 'neck', which is not an inner layer"):
         learner(embedder=Network(max_epochs=1, layers=["neck"])).fit(X, Y)
 
 
@@ -144,7 +144,7 @@ def test_where_the_features_are_too_wide_too_there_is_only_the_output(monkeypatc
     with pytest.warns(UserWarning, match="no inner layer .* so points are its output"):
         model.fit(X, Y)
     assert model.metric_ == "dot"
-    with pytest.raises(ValueError, match="metric='unseen' joins what comes before the output"):
+    with pytest.raises(ValueError, match="metric='unseen' joins the layers before the output"):
         model.set_params(metric="unseen").fit(X, Y)
 
 
@@ -169,7 +169,7 @@ def test_too_few_items_to_hold_some_out_leave_the_output():
 
 @pytest.mark.parametrize(
     ("classes", "sentence"),
-    [(np.zeros(16), "Give items of a second class"), (np.arange(16), "has no similar pair")],
+    [(np.zeros(16), "Add items of a second class"), (np.arange(16), "has no similar pair")],
 )
 def test_one_class_only_or_an_item_each_is_refused(classes, sentence):
     with pytest.raises(ValueError, match=sentence):
@@ -219,7 +219,7 @@ def test_pairs_are_learnt_from_for_kinds_never_seen():
 
 def test_triplets_do_not_say_what_is_of_one_kind():
     relation = TripletRelation([0, 1], [2, 3], [4, 5], 400)
-    with pytest.raises(ValueError, match="triplets do not say what is of one kind"):
+    with pytest.raises(ValueError, match="triplets do not say which items are of the same kind"):
         learner("unseen").fit(X, relation=relation)
 
 

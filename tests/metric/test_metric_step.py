@@ -103,7 +103,7 @@ def test_a_step_that_was_changed_or_is_not_there_is_refused(tmp_path, rng):
     with pytest.raises(ValueError, match="damaged or was changed"):
         MetricStep.open(description, tmp_path)
     file.unlink()
-    with pytest.raises(FileNotFoundError, match="not whole"):
+    with pytest.raises(FileNotFoundError, match="incomplete"):
         MetricStep.open(description, tmp_path)
 
 

@@ -85,7 +85,7 @@ def test_odd_values_in_a_column_of_numbers_are_missing_and_said():
     values = [str(k) for k in range(40)] + ["unknown"]
     (plan,) = TablePreparation().fit({"x": values}).columns_
     assert (plan.kind, plan.n_missing) == ("number", 1)
-    assert "1 value(s) are no number and count as missing, first 'unknown'" in plan.note
+    assert "1 value(s) are not numbers and count as missing, first 'unknown'" in plan.note
 
 
 def test_written_numbers_are_the_numbers():
@@ -242,9 +242,13 @@ def test_other_columns_beside_are_ignored():
         ({}, {"x": ["a", "a"], "y": [None, None]}, r"No column .*x: the same value .*; y: no row"),
         ({"kinds": {"x": "price"}}, {"x": [1, 2]}, "kinds must be one of"),
         ({"kinds": {"pirce": "number"}}, {"price": [1, 2]}, r"Did you mean 'price'\?"),
-        ({"kinds": {"x": "number"}}, {"x": ["a", "b"]}, r"column 'x' is no number: it holds no nu"),
-        ({"kinds": {"x": "date"}}, {"x": ["a", "b"]}, r"column 'x' is no date"),
-        ({}, {"x": []}, "has no row"),
+        (
+            {"kinds": {"x": "number"}},
+            {"x": ["a", "b"]},
+            r"column 'x' is not of kind number: it holds no nu",
+        ),
+        ({"kinds": {"x": "date"}}, {"x": ["a", "b"]}, r"column 'x' is not of kind date"),
+        ({}, {"x": []}, "has no rows"),
         ({}, {}, "has no column"),
         ({"text": "both"}, {"x": [1, 2]}, "text must be one of"),
         ({}, np.zeros(3), r"array of shape \(n, p\), got ndarray of shape \(3,\)"),
@@ -261,9 +265,9 @@ def test_a_second_table_is_not_taken_for_labels():
 
 
 def test_a_text_model_has_to_be_a_folder(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"'minishlab/potion' is none: .* not downloaded"):
+    with pytest.raises(FileNotFoundError, match=r"'minishlab/potion' is not: .* not downloaded"):
         TablePreparation(text_model="minishlab/potion").fit({"title": WORDS})
-    with pytest.raises(ValueError, match="no text model that can be opened"):
+    with pytest.raises(ValueError, match="cannot be opened as a text model"):
         TablePreparation(text_model=tmp_path).fit({"title": WORDS})
 
 
@@ -285,17 +289,17 @@ def test_what_was_saved_prepares_alike(tmp_path):
     ("change", "message"),
     [
         (lambda d: d.pop("blocks"), "'blocks' must be list"),
-        (lambda d: d.update(version=9), "has version 9, and this Twofold reads 1"),
+        (lambda d: d.update(version=9), "has version 9, but this Twofold reads 1"),
         (lambda d: d.update(version=True), "'version' must be int"),
         (lambda d: d.update(blocks=[]), "there is no block"),
-        (lambda d: d["blocks"].append(7), "is no mapping"),
+        (lambda d: d["blocks"].append(7), "is not a mapping"),
         (lambda d: d["blocks"][0].update(column="elsewhere"), "'elsewhere', which has no features"),
         (lambda d: d["blocks"][0].update(kind="code"), "'kind' is 'code'"),
         (lambda d: d["blocks"][1]["scale"].update(spread=0), "'spread' is 0"),
         (lambda d: d["blocks"][1]["scale"].update(centre="a"), "'centre' must be float"),
         (lambda d: d["plans"][0].update(kind="code"), "'kind' is 'code'"),
         (lambda d: d["plans"][0].update(n_missing=-1), "'n_missing' is -1"),
-        (lambda d: d.update(kinds=3), "'kinds' is no mapping"),
+        (lambda d: d.update(kinds=3), "'kinds' is not a mapping"),
     ],
 )
 def test_a_damaged_description_is_one_sentence(tmp_path, change, message):
@@ -315,7 +319,7 @@ def test_damaged_arrays_are_one_sentence(tmp_path):
         with pytest.raises(ValueError, match=r"safetensors cannot be read"):
             TablePreparation.open(description, tmp_path)
     file.write_bytes(content.replace(b"idf", b"fid"))
-    with pytest.raises(ValueError, match=r"the array 'idf' is not there"):
+    with pytest.raises(ValueError, match=r"the array 'idf' is missing"):
         TablePreparation.open(description, tmp_path)
     file.unlink()
     with pytest.raises(ValueError, match=r"safetensors cannot be read"):

@@ -132,7 +132,7 @@ def test_the_seconds_before_an_interruption_are_counted(tmp_path):
 def test_another_training_does_not_take_it_up(change, tmp_path):
     with pytest.raises(BreakOffError):
         fit(tmp_path / "training", break_off(2))
-    with pytest.raises(ValueError, match="holds another training"):
+    with pytest.raises(ValueError, match="belongs to another training"):
         fit(tmp_path / "training", **change)
 
 
@@ -140,7 +140,7 @@ def test_another_training_does_not_take_it_up(change, tmp_path):
 def test_a_damaged_file_is_refused(content, tmp_path):
     path = tmp_path / "training"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"no checkpoint that can be read .* remove it"):
+    with pytest.raises(ValueError, match=r"cannot be read as a checkpoint .* remove it"):
         fit(path)
 
 

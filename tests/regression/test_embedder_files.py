@@ -253,7 +253,7 @@ class Doubled(Ridge):
 def test_a_regressor_of_an_unknown_type_has_to_be_trusted(tmp_path):
     embedder = fit_embedder(Doubled(), X, TARGETS, RNG(0)).embedder
     description = save_embedder(embedder, tmp_path)
-    with pytest.raises(ValueError, match=r"not trusted by themselves: .*Doubled.*trusted=\[...\]"):
+    with pytest.raises(ValueError, match=r"not trusted by default: .*Doubled.*trusted=\[...\]"):
         load(description, tmp_path)
     again = load(description, tmp_path, trusted=[f"{Doubled.__module__}.Doubled"])
     np.testing.assert_allclose(again.predict(X), embedder.predict(X), rtol=1e-5)

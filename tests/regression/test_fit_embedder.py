@@ -432,5 +432,5 @@ def test_rows_are_appended_to_features_of_any_kind(kind):
 
 def test_rows_of_a_dataset_are_not_appended_to_an_array():
     X, _ = a_problem(6)
-    with pytest.raises(TypeError, match="X_new must be of the kind that X was in fit, got Rows"):
+    with pytest.raises(TypeError, match="X_new must be of the same type as X in fit, got Rows"):
         append_rows(X, Rows(X))

@@ -43,7 +43,7 @@ def test_a_missing_extra_is_named_with_the_line_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "lightning_fabric", None)
     learner = MetricLearner(embedder=Network("mlp", max_epochs=1), device="cpu")
     why = (
-        r"2 processes, and .* lightning_fabric: pip install 'twofold\[distributed\]', or start one"
+        r"2 processes, but .* lightning_fabric: pip install 'twofold\[distributed\]', or start one"
     )
     with pytest.raises(ImportError, match=why):
         learner.fit(RNG(0).normal(size=(20, 3)), RNG(1).integers(2, size=20))

@@ -149,7 +149,9 @@ def test_of_a_regressor_nobody_knows_the_inside():
 def test_some_layers_can_be_named_and_others_are_refused():
     fitted = embedder(Network("mlp", max_epochs=1))
     assert layer_names(fitted, X, ["4"]).every == ("features", "4", "output")
-    with pytest.raises(ValueError, match=r"names 'neck', which is no inner layer .* '1', '2'"):
+    with pytest.raises(
+        ValueError, match=r"contains 'neck', which is not an inner layer .* '1', '2'"
+    ):
         layer_names(fitted, X, ["4", "neck"])
 
 

@@ -278,8 +278,8 @@ def test_a_target_each_can_be_learnt_by_direction_too():
     [
         (lambda which: which[1:], r"shape \(60,\), got int64 of shape \(59,\)"),
         (lambda which: which.astype(float), "got float64"),
-        (lambda which: which + 1, r"the 10 rows .* first example 54 \(10\)"),
-        (lambda which: which - 1, r"6 example\(s\) have another, first example 0 \(-1\)"),
+        (lambda which: which + 1, r"the 10 targets.* first example 54 \(10\)"),
+        (lambda which: which - 1, r"6 example\(s\) have others, first example 0 \(-1\)"),
     ],
 )
 def test_numbers_of_no_target_are_refused(change, message):

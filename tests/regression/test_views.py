@@ -136,7 +136,7 @@ def test_a_callback_embeds_by_as_many_views_as_the_learner():
 def test_vectors_have_one_view(kind):
     vectors = IMAGES.reshape(24, -1).astype(np.float32)
     learner = kind(embedder=Network("mlp", views=2))
-    with pytest.raises(ValueError, match=r"views=2 averages views of images .* shape \(70,\)"):
+    with pytest.raises(ValueError, match=r"views=2 only works for images .* shape \(70,\)"):
         learner.fit(vectors, CLASSES)
 
 

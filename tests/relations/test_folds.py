@@ -66,7 +66,7 @@ def test_too_few_pairs_of_a_kind_are_refused_with_their_number():
 
 def test_a_pair_stated_again_and_again_is_one_pair():
     relation = PairRelation([0] * 9 + [1] * 9, [1] * 9 + [2] * 9, [1] * 9 + [0] * 9, n_items=3)
-    with pytest.raises(TooFewPairsError, match="1 is alike: state more"):
+    with pytest.raises(TooFewPairsError, match="1 is alike: add more"):
         split_folds(relation, 2)
 
 

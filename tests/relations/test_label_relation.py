@@ -94,7 +94,7 @@ def test_one_class_only_is_refused():
 
 
 def test_a_label_that_every_item_has_is_refused():
-    with pytest.raises(ValueError, match=r"All 3 items .* share one \(number 1\)"):
+    with pytest.raises(ValueError, match=r"All 3 items .* have a label in common \(number 1\)"):
         LabelRelation([[1, 1, 0], [0, 1, 0], [0, 1, 1]])
 
 
@@ -355,11 +355,11 @@ def test_take_of_classes_by_indices_and_by_a_mask():
 @pytest.mark.parametrize(
     ("items", "sentence"),
     [
-        ([0, 2, 0], r"1 come again, first at row 2 \(item 0\)"),
+        ([0, 2, 0], r"1 are repeated, first at row 2 \(item 0\)"),
         ([0, 4], r"items has 1 .* row 1 \(item 4\)"),
         ([True], r"mask of items must have shape \(4,\), got \(1,\)"),
         ([], r"n_items must be at least 2 .* got 0"),
-        ([0, 1], r"All 2 items with known labels share one"),
+        ([0, 1], r"All 2 items with known labels have a label in common"),
     ],
 )
 def test_take_refuses_bad_items(items, sentence):

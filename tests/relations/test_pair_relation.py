@@ -406,8 +406,8 @@ def test_take_keeps_items_that_are_in_no_pair():
 @pytest.mark.parametrize(
     ("items", "error", "sentence"),
     [
-        ([0, 1, 0], ValueError, r"distinct, but 1 come again, first at row 2 \(item 0\)"),
-        ([2, 1, 2, 1], ValueError, r"distinct, but 2 come again, first at row 2 \(item 2\)"),
+        ([0, 1, 0], ValueError, r"distinct, but 1 are repeated, first at row 2 \(item 0\)"),
+        ([2, 1, 2, 1], ValueError, r"distinct, but 2 are repeated, first at row 2 \(item 2\)"),
         ([0, 6], ValueError, r"items has 1 item id\(s\) outside 0 \.\. 5, .* row 1 \(item 6\)"),
         ([0, -1], ValueError, r"items has 1 .* row 1 \(item -1\)"),
         ([0.0, 1.0], TypeError, r"items must hold integers, got float64"),
@@ -479,8 +479,8 @@ def test_statements_are_taken_back_whichever_item_comes_first():
 @pytest.mark.parametrize(
     ("pairs", "sentence"),
     [
-        ([(0, 1), (3, 0)], r"1 pair\(s\) cannot be taken back.* items 3 and 0 \(row 1\)"),
-        ([(0, 1), (1, 2)], "all the statements there are: nothing would remain"),
+        ([(0, 1), (3, 0)], r"1 pair\(s\) cannot be withdrawn.* items 3 and 0 \(row 1\)"),
+        ([(0, 1), (1, 2)], "all the statements: nothing would remain"),
         ([(0, 7)], r"pairs\[:, 1\] has 1 item id\(s\) outside"),
         ([0, 1], r"pairs must have shape \(n_pairs, 2\), got \(2,\)"),
     ],

@@ -107,7 +107,7 @@ def test_take_refuses_to_leave_nothing():
 
 def test_take_refuses_items_that_come_twice():
     relation = TripletRelation([0], [1], [2], n_items=4)
-    with pytest.raises(ValueError, match=r"1 come again, first at row 3 \(item 1\)"):
+    with pytest.raises(ValueError, match=r"1 are repeated, first at row 3 \(item 1\)"):
         relation.take([0, 1, 2, 1])
 
 
@@ -148,8 +148,8 @@ def test_a_triplet_is_taken_back_as_often_as_it_is_stated_and_no_other():
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ([(0, 1, 2), (0, 2, 1)], r"1 triplet\(s\) cannot be taken back.* first \(0, 2, 1\)"),
-        ([(0, 1, 2), (1, 2, 3)], "all the statements there are: nothing would remain"),
+        ([(0, 1, 2), (0, 2, 1)], r"1 triplet\(s\) cannot be withdrawn.* first \(0, 2, 1\)"),
+        ([(0, 1, 2), (1, 2, 3)], "all the statements: nothing would remain"),
         ([(0, 1)], r"triplets must have shape \(n_triplets, 3\), got \(1, 2\)"),
     ],
 )

@@ -45,7 +45,7 @@ def test_the_page_says_what_was_found(found: Inspection) -> None:
         assert f"{one.suspicion:.3f}" in page
     for point in found.gauge.curve:
         assert f"{point.auroc:.3f} with {point.n_pairs:,}" in page
-    assert "as with several labels an item" in page
+    assert "as with several labels per item" in page
 
 
 def test_keys_are_shown_as_text_and_never_as_markup(found: Inspection) -> None:

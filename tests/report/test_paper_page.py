@@ -435,11 +435,11 @@ def test_a_set_shows_one_gallery_and_never_more_than_a_page_holds(
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        ({"format": "something"}, "is no gallery that can be read"),
-        ({"items": [{"image": "x"}]}, "is no gallery that can be read"),
+        ({"format": "something"}, "is not a readable gallery"),
+        ({"items": [{"image": "x"}]}, "is not a readable gallery"),
         (
             {"items": [{"image": "https://x.org/a.png", "label": "a", "neighbours": []}]},
-            "item 0 holds 'https://x.org/a.png' where a PNG or JPEG image",
+            "item 0 holds 'https://x.org/a.png' instead of PNG or JPEG data",
         ),
         (
             {"items": [gallery_content(1)["items"][0] | {"label": 3}]},

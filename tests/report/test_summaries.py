@@ -107,7 +107,7 @@ def test_sets_and_methods_stand_in_the_order_of_the_protocols_whatever_the_recor
 
 
 def test_a_run_that_stands_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"fml-c on mnist with seed 0 stands twice .* NVIDIA H200"):
+    with pytest.raises(ValueError, match=r"fml-c on mnist with seed 0 occurs twice .* NVIDIA H200"):
         summarise([record("mnist", "fml-c"), record("mnist", "fml-c", neighbours=0.9)])
 
 

@@ -248,7 +248,7 @@ def test_the_same_records_give_the_same_page_in_whatever_order() -> None:
 
 
 def test_a_run_that_stands_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match="raw on unseen-mnist-0-4 with seed 0 stands twice"):
+    with pytest.raises(ValueError, match="raw on unseen-mnist-0-4 with seed 0 occurs twice"):
         contents([unseen("raw", 0.5), unseen("raw", 0.6)])
 
 

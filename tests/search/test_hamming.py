@@ -137,9 +137,9 @@ def test_candidates_are_put_in_the_order_of_other_points(backend):
 def test_points_to_rerank_by_have_to_fit():
     codes = some_codes(20)
     index, queries = index_of(codes), np.ones((3, 4))
-    with pytest.raises(ValueError, match=r"rerank\.points has 19 rows, and there are 20 items"):
+    with pytest.raises(ValueError, match=r"rerank\.points has 19 rows, but there are 20 items"):
         index.query(codes[:3], 2, rerank=Rerank(queries, np.ones((19, 4))))
-    with pytest.raises(ValueError, match=r"rerank\.queries has 3 rows, and there are 2 queries"):
+    with pytest.raises(ValueError, match=r"rerank\.queries has 3 rows, but there are 2 queries"):
         index.query(codes[:2], 2, rerank=Rerank(queries, np.ones((20, 4))))
     with pytest.raises(ValueError, match=r"rerank\.points has 5 dimensions"):
         index.query(codes[:3], 2, rerank=Rerank(queries, np.ones((20, 5))))
@@ -178,7 +178,7 @@ def test_what_are_no_codes_or_of_another_model_is_refused():
     index = index_of(some_codes(5))
     with pytest.raises(TypeError, match=r"packed into bytes \(uint8\).*got float64"):
         index.query(np.ones((1, 2)), 1)
-    with pytest.raises(ValueError, match="codes of 8 bytes, and there are codes of 2 here"):
+    with pytest.raises(ValueError, match="codes of 8 bytes, but the others have 2:"):
         index.query(some_codes(1, 8), 1)
     with pytest.raises(ValueError, match=r"shape \(n_items, n_bytes\), got \(2,\)"):
         index.add([9], some_codes(2)[0])

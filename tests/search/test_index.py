@@ -274,10 +274,12 @@ def test_the_index_keeps_no_view_of_what_it_was_given():
 def test_a_repeated_id_is_refused_and_changes_nothing():
     index = index_of([[0.0], [1.0]])
     with pytest.raises(
-        ValueError, match=r"1 id\(s\) are in the index already, first at row 1 \(1\)"
+        ValueError, match=r"1 id\(s\) are already in the index, first at row 1 \(1\)"
     ):
         index.add([5, 1], [[0.0], [1.0]])
-    with pytest.raises(ValueError, match=r"differently; 1 come\(s\) again, first at row 2 \('a'\)"):
+    with pytest.raises(
+        ValueError, match=r"different for every item; 1 are repeated, first at row 2 \('a'\)"
+    ):
         index.add(["a", "b", "a"], np.zeros((3, 1)))
     assert index.n_items == 2
 
@@ -285,7 +287,7 @@ def test_a_repeated_id_is_refused_and_changes_nothing():
 @pytest.mark.parametrize(
     ("ids", "points", "sentence"),
     [
-        ([1], [[0.0, 1.0]], "2 dimensions, and the points of this index have 1"),
+        ([1], [[0.0, 1.0]], "2 dimensions, but the points of this index have 1"),
         ([1, 2], [[0.0]], "There are 2 ids for 1 points"),
         ([1], [[np.nan]], "finite numbers up to 1e\\+15; row 0 has nan"),
         ([1], [[1e20]], "row 0 has 1e\\+20"),
@@ -302,7 +304,7 @@ def test_points_and_ids_that_do_not_fit_are_refused(ids, points, sentence):
 def test_an_id_that_cannot_be_looked_up_is_refused():
     with pytest.raises(TypeError, match="the one at row 1 is a list"):
         NeighbourIndex().add([1, [2]], [[0.0], [1.0]])
-    with pytest.raises(TypeError, match="one id an item, got 'ab'"):
+    with pytest.raises(TypeError, match="one id per item, got 'ab'"):
         NeighbourIndex().add("ab", [[0.0], [1.0]])
     with pytest.raises(TypeError, match="points must hold numbers"):
         NeighbourIndex().add([1], [["a"]])
@@ -322,7 +324,7 @@ def test_parameters_outside_what_is_allowed_are_refused():
         NeighbourIndex(backend="annoy")
     with pytest.raises(ValueError, match="approximate must be"):
         NeighbourIndex(approximate="yes")
-    with pytest.raises(ValueError, match="approximate=True is FAISS's, and backend='numpy'"):
+    with pytest.raises(ValueError, match="approximate=True needs FAISS, but backend='numpy'"):
         NeighbourIndex(backend="numpy", approximate=True)
     with pytest.raises(ValueError, match="k must be at least 1, got 0"):
         index_of([[0.0]]).query([[0.0]], 0)

@@ -59,7 +59,7 @@ def test_an_id_that_a_file_would_not_give_back_is_refused_and_nothing_written(tm
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("all of it")
-    with pytest.raises(FileExistsError, match="holds other things and is left alone"):
+    with pytest.raises(FileExistsError, match="contains other files and was left alone"):
         index_of([1]).save(tmp_path)
 
 
@@ -83,19 +83,19 @@ def damage_text(name, text):
     ("damage", "sentence"),
     [
         (damage_card(format="tar"), "does not say 'twofold-index'"),
-        (damage_card(format_version=3), "format version 3, and this Twofold reads 1 and 2"),
+        (damage_card(format_version=3), "format version 3, but this Twofold reads 1 and 2"),
         (damage_card(metric="__import__"), "its metric is '__import__'"),
         (damage_card(n_items=-1), "its n_items is '-1'"),
         (damage_card(dim=True), "its dim is 'True'"),
         (damage_card(ids="../../etc/passwd"), "its ids is '../../etc/passwd'"),
         (damage_card(n_items=4), r"points.npy holds float32 of shape \(3, 3\)"),
         (damage_text("index.json", "[" * 100_000), "nested too deeply"),
-        (damage_text("index.json", "[1]"), "is not an index's"),
+        (damage_text("index.json", "[1]"), "is not part of an index"),
         (damage_array("points.npy", np.full((3, 3), np.nan, np.float32)), "row 0 has nan"),
         (damage_array("points.npy", np.zeros((3, 3))), "points.npy holds float64"),
         (damage_array("points.npy", np.array([object()])), "pickled objects"),
         (damage_text("points.npy", "no numbers"), "points.npy cannot be read"),
-        (damage_array("ids.npy", np.array([1, 1, 2])), "must name every item differently"),
+        (damage_array("ids.npy", np.array([1, 1, 2])), "must be different for every item"),
         (damage_array("ids.npy", np.array([1, 2])), "it has 2 ids for 3 points"),
         (damage_array("ids.npy", np.array(["a", "b", "c"])), "ids.npy holds <U1"),
         (damage_array("ids.npy", np.array([object()] * 3)), "pickled objects"),
@@ -114,9 +114,9 @@ def test_a_folder_that_was_tampered_with_is_a_sentence(tmp_path, damage, sentenc
     [
         ('["a", "b"]', "it has 2 ids for 3 points"),
         ('["a", {"b": 1}, "c"]', "an id is an object"),
-        ('{"a": 1}', "ids are no list"),
+        ('{"a": 1}', "ids are not a list"),
         ('["a", NaN, "c"]', "holds NaN"),
-        ('["a", 1e999, "c"]', "no finite number"),
+        ('["a", 1e999, "c"]', "not a finite number"),
     ],
 )
 def test_ids_that_were_tampered_with_are_a_sentence(tmp_path, text, sentence):
@@ -139,7 +139,7 @@ def test_a_file_that_is_gone_or_cut_off_is_named(tmp_path, name):
 
 
 def test_what_is_no_index_is_said_to_be_none(tmp_path):
-    with pytest.raises(FileNotFoundError, match="is no index of Twofold's"):
+    with pytest.raises(FileNotFoundError, match="is not a Twofold index"):
         NeighbourIndex.open(tmp_path / "nowhere")
 
 
@@ -210,7 +210,7 @@ def test_rows_of_different_content_have_different_digests():
         (damage_text("store.json", '{"format": "x"}'), "does not say 'twofold-index-store'"),
         (
             damage_text("store.json", '{"format": "twofold-index-store", "format_version": 1}'),
-            "names no model",
+            "does not say which model made it",
         ),
     ],
 )
@@ -220,5 +220,5 @@ def test_a_store_that_was_tampered_with_is_a_sentence(tmp_path, damage, sentence
     with pytest.raises(ValueError, match=sentence):
         IndexStore.open(folder, model="m")
     (folder / "store.json").unlink()
-    with pytest.raises(FileNotFoundError, match="is no kept index"):
+    with pytest.raises(FileNotFoundError, match="is not a stored index"):
         IndexStore.open(folder, model="m")

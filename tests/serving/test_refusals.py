@@ -47,10 +47,10 @@ class Bomb:
 @pytest.mark.parametrize(
     ("path", "body", "status", "sentence"),
     [
-        ("/embed", b"{", 400, "no JSON"),
-        ("/embed", b"\xff\xfe", 400, "no JSON"),
+        ("/embed", b"{", 400, "not JSON"),
+        ("/embed", b"\xff\xfe", 400, "not JSON"),
         ("/embed", b"[" * 3000, 400, "nested too deeply"),
-        ("/embed", b'{"items": [[NaN, 1, 1, 1]]}', 400, "NaN, which is no number"),
+        ("/embed", b'{"items": [[NaN, 1, 1, 1]]}', 400, "NaN, which is not a number"),
         ("/embed", b'{"items": [[1e999, 1, 1, 1]]}', 422, "finite numbers"),
         ("/embed", b"[]", 422, "must be a JSON object, got a list"),
         ("/embed", {}, 422, 'no "items"'),
@@ -62,7 +62,7 @@ class Bomb:
         ("/embed", {"items": [{"a": 1}]}, 422, "all of them numbers"),
         ("/embed", {"items": [None]}, 422, "all of them numbers"),
         ("/embed", {"items": [[10**400, 1, 1, 1]]}, 422, "all of them numbers"),
-        ("/embed", {"items": [[1, 2, 3, 4]] * 21}, 413, "may have 20"),
+        ("/embed", {"items": [[1, 2, 3, 4]] * 21}, 413, "at most 20"),
         ("/embed", b" " * 4001, 413, "more than 4,000 bytes"),
         ("/similarity", {"left": [[1, 2, 3, 4]]}, 422, 'no "right"'),
         ("/similarity", {"left": [[1, 2, 3, 4]], "right": [[1, 2, 3, 4]] * 2}, 422, "has 1 items"),
@@ -70,7 +70,7 @@ class Bomb:
         ("/neighbours", GOOD | {"k": True}, 422, "from 1 to 5"),
         ("/neighbours", GOOD | {"k": "²"}, 422, "from 1 to 5"),
         ("/nowhere", GOOD, 404, "no such path"),
-        ("/health", GOOD, 405, "not for this path"),
+        ("/health", GOOD, 405, "not supported for this path"),
     ],
 )
 def test_a_mistake_is_a_sentence(client, path, body, status, sentence):
@@ -85,8 +85,8 @@ def test_a_mistake_is_a_sentence(client, path, body, status, sentence):
     [
         (b"", "cannot be read"),
         (b"\x93NUMPY\x01\x00", "cannot be read"),
-        (npy(np.ones((3, 4)))[:-8], "announces"),
-        (npy(np.ones(4)), "row an item"),
+        (npy(np.ones((3, 4)))[:-8], "declares"),
+        (npy(np.ones(4)), "row per item"),
         (npy(np.ones((2, 5))), "must be 4 numbers"),
         (npy(np.full((2, 4), np.nan)), "finite numbers"),
         (npy(np.array([["a"] * 4])), "a .npy file of numbers"),
@@ -170,7 +170,7 @@ def test_a_rate_is_each_client_s_own_and_comes_back():
 def test_more_than_may_wait_is_sent_away(vectors):
     with served(vectors / "model", limits=Limits(waiting=1)) as client:
         status, answer = client.post("/embed", {"items": [[1, 2, 3, 4]] * 2})
-        assert (status, "wait already" in answer["error"]) == (503, True)
+        assert (status, "already waiting" in answer["error"]) == (503, True)
         assert client.post("/embed", GOOD)[0] == 200
 
 
@@ -198,7 +198,7 @@ def test_an_index_of_another_model_is_refused(vectors, tmp_path):
     for name, sentence in (("other", "is of another model"), ("kept", "points of another model")):
         with pytest.raises(ValueError, match=sentence):
             serve(ServeRequest(model=vectors / "model", index=tmp_path / name, port=0))
-    with pytest.raises(FileNotFoundError, match="no index"):
+    with pytest.raises(FileNotFoundError, match=r"[Tt]wofold index: it has no"):
         serve(ServeRequest(model=vectors / "model", index=tmp_path / "none", port=0))
 
 

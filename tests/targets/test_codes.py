@@ -183,7 +183,9 @@ def test_codewords_are_all_different_and_far_apart(n_classes, n_bits, least):
 
 
 def test_more_classes_than_codes_are_refused():
-    with pytest.raises(ValueError, match=r"n_bits=2 has 4 codes, and there are 5 classes.* 3 at"):
+    with pytest.raises(
+        ValueError, match=r"n_bits=2 has 4 codes, but there are 5 classes.* at least 3"
+    ):
         solve_codes(LabelRelation(range(5)), 2)
 
 

@@ -192,7 +192,7 @@ def test_restarts_find_what_one_short_run_does_not(monkeypatch):
     monkeypatch.setattr(_leading_eigenpairs, "MAX_BLOCKS", 2)
     np.testing.assert_allclose(leading_eigenpairs(matrix, 20)[0], expected, rtol=1e-3)
     monkeypatch.setattr(_leading_eigenpairs, "MAX_RESTARTS", 1)
-    with pytest.warns(ConvergenceWarning, match="only good to .* after 1 restarts"):
+    with pytest.warns(ConvergenceWarning, match="only accurate to .* after 1 restarts"):
         leading_eigenpairs(matrix, 20)
 
 

@@ -67,7 +67,7 @@ def test_targets_are_standardised_over_items_and_not_over_classes():
     assert scale.scale == pytest.approx(fitted.targets_.std(axis=0).mean(), rel=1e-4)
 
 
-@pytest.mark.filterwarnings("ignore:Squared error learns 60 classes")
+@pytest.mark.filterwarnings("ignore:Squared error does not learn 60 classes")
 @pytest.mark.parametrize("embedder", [Ridge(), Network(max_epochs=2, loss="squared")])
 def test_squared_error_takes_the_table_too(embedder):
     X, fresh, y = some_items()

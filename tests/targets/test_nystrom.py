@@ -68,7 +68,7 @@ def test_auto_samples_what_is_too_large_to_be_factored(monkeypatch):
 def test_classes_are_never_sampled(monkeypatch):
     monkeypatch.setattr(_nystrom, "MOST_WORK", 1)
     assert solve_targets(LabelRelation([0, 1, 0, 1]), 2, loss="dot").method == "exact"
-    with pytest.raises(ValueError, match="for the dot product, and for several labels an item"):
+    with pytest.raises(ValueError, match="for the dot product, and for several labels per item"):
         solve_targets(LabelRelation([0, 1, 0, 1]), 2, loss="dot", method="nystrom")
 
 

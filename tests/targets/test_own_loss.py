@@ -187,12 +187,15 @@ class NoLength(OwnDot):
         (SlopeOfTheDistance(), r"first at q = .*, similar = 1: it is .* slope is dL/dq"),
         (WrongForOthers(), r"first at q = 0\.02925, similar = 0: it is 0, but the value changes"),
         (FlippedSlope(), r"FlippedSlope\.slope is not the slope"),
-        (Flipped(), r"points the wrong way: an alike pair loses 0\.5 at q = 1 and 0 at q = 0"),
+        (
+            Flipped(),
+            r"points the wrong way: an alike pair has a loss of 0\.5 at q = 1 and 0 at q = 0",
+        ),
         (DistanceTakenForProduct(), r"points the wrong way.*the squared distance"),
         (Infinite(), r"Infinite\.slope is nan at q = 0, similar = 1: it must be finite"),
-        (OneNumber(), r"OneNumber\.value must return a number a pair, .* got shape \(\)"),
+        (OneNumber(), r"OneNumber\.value must return one number per pair, .* got shape \(\)"),
         (NoLength(), r"NoLength\.length must be a finite number above 0, got 0\.0"),
-        (OwnDot, "loss is the class OwnDot: hand in an object of it"),
+        (OwnDot, "loss is the class OwnDot: pass an instance of it"),
         (3, "int has no uses_distance"),
     ],
 )
@@ -211,7 +214,7 @@ def test_a_loss_that_is_right_is_taken(loss):
 
 def test_triplets_and_exact_methods_have_no_use_for_a_loss_of_pairs():
     triplets = TripletRelation([0, 1], [1, 0], [2, 2], 3)
-    with pytest.raises(TypeError, match="OwnDot is a loss of pairs, and triplets only compare"):
+    with pytest.raises(TypeError, match="OwnDot is a loss for pairs, but triplets only compare"):
         solve_targets(triplets, 2, loss=OwnDot())
     with pytest.raises(ValueError, match="method='exact' is not possible: a loss of one's own"):
         solve_targets(LabelRelation(CLASSES), 2, loss=OwnDot(), method="exact")

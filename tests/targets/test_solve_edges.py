@@ -85,7 +85,7 @@ def test_more_dimensions_than_items(loss):
 
 
 def test_one_class_is_refused_by_the_relation():
-    with pytest.raises(ValueError, match="All 4 items with known labels share one"):
+    with pytest.raises(ValueError, match="All 4 items with known labels have a label in common"):
         LabelRelation([3, 3, 3, 3])
 
 
@@ -199,9 +199,9 @@ TRIPLETS = TripletRelation([0], [1], [2], 3)
     [
         (MULTI_LABEL, {"loss": "contrastive"}, "for classes only"),
         (CLASSES, {"n_components": 1}, "3 classes needs n_components of at least 2, got 1"),
-        (CLASSES, {"init": np.zeros((4, 2))}, "no use for init or prior"),
-        (CLASSES, {"init": "random"}, "no use for init or prior"),
-        (CLASSES, {"loss": "dot", "prior": np.zeros((4, 2))}, "no use for init or prior"),
+        (CLASSES, {"init": np.zeros((4, 2))}, "cannot use init or prior"),
+        (CLASSES, {"init": "random"}, "cannot use init or prior"),
+        (CLASSES, {"loss": "dot", "prior": np.zeros((4, 2))}, "cannot use init or prior"),
         (TRIPLETS, {}, "only a LabelRelation knows every pair"),
     ],
 )

@@ -197,8 +197,8 @@ def test_it_loses_less_than_targets_that_were_drawn_at_random(loss):
     ("relation", "options", "reason"),
     [
         (PairRelation([0], [1], [1], 2), {}, "only a LabelRelation knows every pair"),
-        (LabelRelation([[1, 1], [0, 1], [1, 0]]), {}, "only classes, one an item"),
-        (LabelRelation([0, 1, 0]), {"init": "random"}, "no use for init or prior"),
+        (LabelRelation([[1, 1], [0, 1], [1, 0]]), {}, "only classes, one per item"),
+        (LabelRelation([0, 1, 0]), {"init": "random"}, "cannot use init or prior"),
         (LabelRelation([0, 1, 0]), {"n_components": 1}, "n_components must be 2"),
     ],
 )

@@ -127,7 +127,7 @@ def test_a_shard_with_other_columns_fails_alone(model, shards):
     write_shard(shards / "2.parquet", np.ones((2, 4)), 60, ("a", "b", "c", "e"))
     out = shards.with_name("out")
     ended = run("embed", model, *sorted(shards.iterdir()), "--out", out)
-    assert "120 points of 2 numbers, of 4 files" in ended.output
+    assert "120 points of 2 numbers, from 4 files" in ended.output
     assert isinstance(ended.exception, ValueError)
     assert "1 of 5 files failed" in str(ended.exception)
     assert "2.parquet has no column 'd'" in str(ended.exception)
@@ -154,20 +154,20 @@ def test_ids_that_repeat_are_refused_in_a_shard_and_across(model, shards):
     columns = dict(zip(NAMES, np.ones((4, 3)), strict=True))
     parquet.write_table(pa.table({"id": ["x", "y", "x"], **columns}), shards / "0.parquet")
     result = embed(model, shards)
-    assert "1 row(s) with an id that stands before, first 'x'" in result.why_incomplete
+    assert "1 row(s) with an id that occurs before, first 'x'" in result.why_incomplete
     write_shard(shards / "0.parquet", np.ones((3, 4)), 31)
-    with pytest.raises(ValueError, match=r"3 id\(s\) stand in more than one file, first 31 in .*0"):
+    with pytest.raises(ValueError, match=r"3 id\(s\) occur in more than one file, first 31 in .*0"):
         embed(model, shards)
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("in/*.csv",), "No file is called like"),
+        (("in/*.csv",), "No file matches"),
         (("in/0.parquet", "in/none.parquet"), "none.parquet does not exist"),
-        (("in/0.parquet", "in/0.parquet"), "is named twice"),
+        (("in/0.parquet", "in/0.parquet"), "is listed twice"),
         (("in/0.parquet", "in"), "in is a folder"),
-        (("in/0.parquet", "in/0.csv"), "Two shards would go to"),
+        (("in/0.parquet", "in/0.csv"), "Two files would be written to"),
         (("in/0.parquet", "--engine", "ray"), "for several files"),
     ],
 )
@@ -184,17 +184,17 @@ def test_points_of_others_are_not_written_over(model, shards, tmp_path):
     out = shards.with_name("out")
     out.mkdir()
     parquet.write_table(pa.table({"a": [1]}), out / "3.parquet")
-    with pytest.raises(FileExistsError, match=r"3\.parquet is there already and not made by"):
+    with pytest.raises(FileExistsError, match=r"3\.parquet already exists and not made by"):
         embed(model, shards)
     (out / "3.parquet").unlink()
     embed(model, shards)
     opened = PreparedModel.open(model)
     opened.learner.threshold_ = 0.25
     other = opened.save(tmp_path / "other")
-    with pytest.raises(FileExistsError, match="is there already and of another model"):
+    with pytest.raises(FileExistsError, match="already exists and of another model"):
         embed(other, shards)
     assert embed(other, shards, overwrite=True).n_items == 150
-    with pytest.raises(ValueError, match="would take its place"):
+    with pytest.raises(ValueError, match="would overwrite it"):
         embed_shards(EmbedShardsRequest(model=model, data=(shards / "*",), out=shards))
 
 

@@ -54,8 +54,8 @@ def test_where_columns_suffice_the_embedding_is_not_asked_and_that_is_said(produ
         )
     )
     sentence = (
-        "The columns alone leave nothing to gain (average precision 1.0000 on pairs held out), so "
-        "the pair model does not ask for the embedding's similarity."
+        "The columns alone leave nothing to gain (average precision 1.0000 on held-out pairs), "
+        "so the pair model does not use the embedding's similarity."
     )
     assert sentence in result.notes
 
@@ -135,13 +135,16 @@ REQUEST = FitRequest(data=Path("left.csv"), out=Path("new"), pairs=Path("pairs.c
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"labels": "maker"}, "in one way: --labels COLUMN, --pairs FILE or --triplets FILE; 2"),
-        ({"pairs": None}, "in one way: .* 0 were given"),
+        (
+            {"labels": "maker"},
+            "with exactly one of --labels COLUMN, --pairs FILE and --triplets FILE; 2",
+        ),
+        ({"pairs": None}, "with exactly one of .* 0 were given"),
         ({"pairs": None, "labels": "makers"}, "no column 'makers'.*maker"),
         ({"pairs": None, "labels": "maker", "right": "right.csv"}, "--labels is for one table"),
         ({"data": "nowhere.csv"}, "nowhere.csv does not exist"),
-        ({"out": "model"}, "is there already: name another folder, or add --overwrite"),
-        ({"out": "left.csv"}, "is a file: name a folder"),
+        ({"out": "model"}, "already exists: choose another folder, or add --overwrite"),
+        ({"out": "left.csv"}, "is a file: give a folder"),
         ({"columns": ("titel",), "right": "right.csv"}, "titel.*title"),
     ],
 )
@@ -216,4 +219,4 @@ def test_what_was_not_as_usual_in_a_file_of_pairs_is_said(products, tmp_path):
             tmp_path / "rows.csv", read_records(products / "left.csv"), None
         )
     assert (relation.left.tolist(), relation.right.tolist()) == ([0, 0], [1, 2])
-    assert ["holds row numbers of" in note for note in notes] == [True, True]
+    assert ["contains row numbers of" in note for note in notes] == [True, True]

@@ -45,7 +45,7 @@ def test_one_folder_a_class_gives_the_labels_and_a_damaged_file_is_left_out(mode
     assert model.stated == {"classes": 4, "items with one": 110}
     assert model.n_features == 144
     (note,) = [note for note in model.notes if "cannot be read" in note]
-    assert note.startswith("1 image(s) cannot be read and are left out, first ")
+    assert note.startswith("1 image(s) cannot be read and are skipped, first ")
     assert "broken.png" in note
 
 

@@ -58,7 +58,8 @@ def test_rows_are_taken_in_with_their_columns_and_more_of_them_later(model, tmp_
     out = tmp_path / "flowers.index"
     done = run("index", model, tmp_path / "flowers.csv", "--out", out, "--columns", "kind")
     assert done.exit_code == 0, done.output
-    assert "75 rows were taken in; 75 items" in done.output
+    assert "Added 75 rows; " in done.output
+    assert "now has 75 items" in done.output
     parquet.write_table(table_of(slice(1, 21, 2), 70), tmp_path / "more.parquet")
     done = run("index", model, tmp_path / "more.parquet", "--out", out, "--json")
     assert done.exit_code == 0, done.output
@@ -100,10 +101,10 @@ def test_points_of_shards_are_not_made_again(model, tmp_path, monkeypatch):
     [
         (("{}/none.csv",), "none.csv does not exist"),
         (("{}/f.csv", "--columns", "colour"), "no column 'colour'"),
-        (("{}/f.csv", "{}/again.csv"), "'f0' in .*again.csv stands in more than one row"),
+        (("{}/f.csv", "{}/again.csv"), "'f0' in .*again.csv occurs in more than one row"),
         (("{}/other.csv",), "has no column 'd'"),
         (("{}/points.parquet",), "holds points of another model"),
-        (("{}/f.csv", "--url", "http://127.0.0.1:9"), "--url names a Qdrant server"),
+        (("{}/f.csv", "--url", "http://127.0.0.1:9"), "--url is for a Qdrant server"),
     ],
 )
 def test_a_mistake_is_a_sentence_and_nothing_is_kept(model, tmp_path, words, sentence):

@@ -215,7 +215,7 @@ def test_classes_are_retrieved(flowers, classified):
 
 def test_rows_of_another_kind_are_refused(products, model, tmp_path):
     np.save(tmp_path / "x.npy", np.ones((3, 2)))
-    with pytest.raises(ValueError, match=r"fitted on a table, and .* is an array of numbers"):
+    with pytest.raises(ValueError, match=r"fitted on a table, but .* is an array of numbers"):
         embed_file(EmbedRequest(model=model, data=tmp_path / "x.npy", out=tmp_path / "p.npy"))
     assert not (tmp_path / "p.npy").exists()
 
@@ -236,7 +236,7 @@ def test_rows_of_another_kind_are_refused(products, model, tmp_path):
             evaluate_files,
             EvaluateRequest,
             {"data": "left.csv", "pairs": "pairs.csv", "labels": "maker"},
-            "in one way: --pairs FILE or --labels COLUMN",
+            "with either --pairs FILE or --labels COLUMN",
         ),
     ],
 )

@@ -100,7 +100,7 @@ def test_one_process_alone_may_ask_for_pairs(run):
 def test_processes_that_are_given_different_things_are_told(given, which, run):
     for found in run[:2]:
         sentence = found["sentences"][given]
-        assert "must be given the same to fit, but process 1 has something else" in sentence
+        assert "must be given the same to fit, but process 1 has something different" in sentence
         assert "Give each all of the data, in the same order" in sentence
     with pytest.raises(ValueError, match=which):
         raise ValueError(run[1]["sentences"][given])

@@ -44,7 +44,7 @@ def check_codes(name: str, codes: Any, n_bytes: int | None = None) -> Codes:
         )
     if n_bytes is not None and table.shape[1] != n_bytes:
         raise ValueError(
-            f"{name} has codes of {table.shape[1]} bytes, and there are codes of {n_bytes} here: "
-            "make both with one model."
+            f"{name} has codes of {table.shape[1]} bytes, but the others have {n_bytes}: make "
+            "both with the same model."
         )
     return np.ascontiguousarray(table)

@@ -1,4 +1,4 @@
-"""Where what can be made again is kept, and by what one sees that it has to be."""
+"""Folders for files that can be made again, and how to see that they have to be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which folders are someone's at work: those with a lock, which the system ends with him."""
+"""Locks on folders that a process is working in; the system releases them when it ends."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def check_folder_place(path: str | os.PathLike[str]) -> Path:
     target = _followed(path)
     there = next(folder for folder in (target, *target.parents) if folder.exists())
     if not there.is_dir():
-        raise NotADirectoryError(f"{there} is a file, where a folder is wanted: name another.")
+        raise NotADirectoryError(f"{there} is a file, but a folder is needed: give another path.")
     with _beside(there / "files"):
         return target
 
@@ -116,7 +116,7 @@ def _followed(path: str | os.PathLike[str]) -> Path:
     """Return the place that a path leads to."""
     target = Path(os.path.realpath(path))
     if target.is_symlink():
-        raise OSError(f"{path} is a link that leads round in a circle: name another place.")
+        raise OSError(f"{path} is a symbolic link that leads back to itself: give another path.")
     return target
 
 
@@ -124,13 +124,13 @@ def _file_place(path: str | os.PathLike[str]) -> Path:
     """Return where a file is to be made; refuse what is there and is no file to be replaced."""
     target = _followed(path)
     if target.is_dir():
-        raise IsADirectoryError(f"{target} is a folder: name a file in it.")
+        raise IsADirectoryError(f"{target} is a folder: give a file in it.")
     if target.exists() and not target.is_file():
         raise FileExistsError(
-            f"{target} is no regular file but a device, a pipe or a socket: name a file."
+            f"{target} is a device, a pipe or a socket, not a regular file: give a regular file."
         )
     if target.exists() and not os.access(target, os.W_OK):
-        raise PermissionError(f"{target} is protected from writing: name another file.")
+        raise PermissionError(f"{target} is write-protected: give another file.")
     return target
 
 
@@ -138,10 +138,10 @@ def _folder_place(path: str | os.PathLike[str], marker: str) -> Path:
     """Return where a folder is to be made; refuse what is there and is not to be replaced."""
     target = _followed(path)
     if target.exists() and not target.is_dir():
-        raise FileExistsError(f"{target} is a file: name a folder.")
+        raise FileExistsError(f"{target} is a file: give a folder.")
     if target.is_dir() and any(target.iterdir()) and not (target / marker).is_file():
         raise FileExistsError(
-            f"{target} holds other things and is left alone: name a new folder, or one with "
+            f"{target} contains other files and was left alone: give a new folder, or one with "
             f"{marker} in it to replace."
         )
     return target
@@ -155,7 +155,7 @@ def _prefix(target: Path) -> str:
 def _beside(target: Path) -> Iterator[Path]:
     """Give a folder beside a place, which others leave alone until it is removed here."""
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"The folder {target.parent} does not exist: make it first.")
+        raise FileNotFoundError(f"The folder {target.parent} does not exist: create it first.")
     remove_leftovers(target)
     try:
         folder, lock = hold_folder(
@@ -163,8 +163,8 @@ def _beside(target: Path) -> Iterator[Path]:
         )
     except OSError as error:
         raise type(error)(
-            f"The folder {target.parent} cannot be written to ({error.strerror}): name another "
-            "place."
+            f"The folder {target.parent} cannot be written to ({error.strerror}): give another "
+            "path."
         ) from error
     try:
         yield folder
@@ -185,8 +185,8 @@ def _said_where(target: Path) -> Iterator[None]:
         if not isinstance(full, OSError) or full.errno not in NO_ROOM:
             raise
         raise OSError(
-            f"{target} could not be written ({full.strerror}): make room, or name another place. "
-            "What was there before is as it was."
+            f"{target} could not be written ({full.strerror}): free some space, or give another "
+            "path. What was there before is unchanged."
         ) from full
 
 

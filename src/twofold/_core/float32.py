@@ -60,8 +60,8 @@ def _refuse_large(name: str, array: Any) -> None:
             f"{name} must hold finite numbers; {len(wrong)} are not, first in row {row}."
         )
     raise ValueError(
-        f"{name} must hold numbers up to {LARGEST:.2g}, which is as far as float32 goes; "
-        f"{len(wrong)} are beyond it, first in row {row} ({first:.3g}). Divide the column by a "
+        f"{name} must hold numbers up to {LARGEST:.2g}, the largest number in float32; "
+        f"{len(wrong)} are larger, first in row {row} ({first:.3g}). Divide the column by a "
         "number."
     )
 
@@ -73,8 +73,9 @@ def _refuse_vanishing(name: str, array: Any) -> None:
     if lost.size:
         column = f"column {lost[0]} of {name}" if largest.size > 1 else name
         raise ValueError(
-            f"{column[0].upper()}{column[1:]} is at most {largest[lost[0]]:.3g}, of which float32 "
-            f"leaves nothing: {SMALLEST:.2g} is its smallest number. Multiply it by a number."
+            f"{column[0].upper()}{column[1:]} is at most {largest[lost[0]]:.3g}, which becomes 0 "
+            f"in float32: {SMALLEST:.2g} is the smallest number there. Multiply the values by a "
+            "constant."
         )
 
 

@@ -15,14 +15,14 @@ def check_keys(name: str, keys: ArrayLike, n_items: int | None = None) -> NDArra
     """Return the names of items as a read-only array of int64 or str objects, shape (n_items,)."""
     called = as_array(name, keys)
     if called.ndim != 1 or n_items not in (None, called.size):
-        wanted = "one name an item" if n_items is None else f"each of the {n_items} items"
+        wanted = "one name per item" if n_items is None else f"each of the {n_items} items"
         raise ValueError(f"{name} must name {wanted}, got shape {called.shape}.")
     called = _of_one_kind(name, called)
     _, first = np.unique(called, return_index=True)
     if first.size < called.size:
         again = np.setdiff1d(np.arange(called.size), first)
         raise ValueError(
-            f"{name} must name every item differently; {again.size} come(s) again, first at row "
+            f"{name} must be different for every item; {again.size} are repeated, first at row "
             f"{again[0]} ({called[again[0]]!r})."
         )
     return frozen_copy(called)
@@ -39,7 +39,7 @@ def _of_one_kind(name: str, called: NDArray[Any]) -> NDArray[Any]:
     for key in texts:
         if not isinstance(key, str):
             raise TypeError(
-                f"{name} must be whole numbers, or all of them text, got {key!r} "
+                f"{name} must all be whole numbers or all be text, got {key!r} "
                 f"({type(key).__name__})."
             )
     return texts

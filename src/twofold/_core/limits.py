@@ -24,8 +24,8 @@ def refuse_bomb(path: Path, n_bytes: int, way_out: str) -> None:
     limit = unpacked_limit(path)
     if n_bytes > limit:
         raise ValueError(
-            f"{path} is packed {n_bytes / max(1, path.stat().st_size):,.0f} times: {n_bytes:,} "
-            f"bytes in {path.stat().st_size:,}, and {limit:,} are the most that are unpacked. "
+            f"{path} is compressed by a factor of {n_bytes / max(1, path.stat().st_size):,.0f}: "
+            f"{n_bytes:,} bytes in {path.stat().st_size:,}, and {limit:,} is the limit. "
             f"{way_out}"
         )
 

@@ -1,4 +1,4 @@
-"""Where a server listens, and how it ends: a free port, and a signal that says so."""
+"""Where a server listens: a free port; and how it ends: by a signal."""
 
 from __future__ import annotations
 
@@ -40,11 +40,13 @@ def listen(host: str, port: int, n_ports: int = N_PORTS) -> socket.socket:
             if error.errno != errno.EADDRINUSE:
                 raise OSError(
                     f"The server cannot listen at {host}, port {number} "
-                    f"({error.strerror or error}): name another --host or --port."
+                    f"({error.strerror or error}): choose another --host or --port."
                 ) from error
     if last == port:
-        raise OSError(f"Port {port} is in use: end what listens there, or name another by --port.")
-    raise OSError(f"All ports from {port} to {last} are in use: name another by --port.")
+        raise OSError(
+            f"Port {port} is in use: stop what listens there, or choose another with --port."
+        )
+    raise OSError(f"All ports from {port} to {last} are in use: choose another with --port.")
 
 
 @contextmanager

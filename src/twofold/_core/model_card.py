@@ -44,10 +44,10 @@ def read_card(folder: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"There is no model folder {folder}.")
     file = folder / CARD
     if not file.is_file():
-        raise FileNotFoundError(f"{folder} is no Twofold model: it has no {CARD}.")
+        raise FileNotFoundError(f"{folder} is not a Twofold model: it has no {CARD}.")
     card = read_json_file(file)
     if not isinstance(card, dict) or card.get("format") != FORMAT:
-        raise ValueError(f"{file} is not a Twofold model's: it does not say {FORMAT!r}.")
+        raise ValueError(f"{file} is not part of a Twofold model: it does not say {FORMAT!r}.")
     _refuse_other_versions(folder, card.get("format_version"))
     _compare_with_schema(file, card)
     _refuse_disagreement(file, card)
@@ -121,7 +121,7 @@ def read_json_file(file: Path) -> Any:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"it holds {name}, which is no finite number")
+    raise ValueError(f"it holds {name}, which is not a finite number")
 
 
 def _refuse_other_versions(folder: Path, written: Any) -> None:
@@ -130,12 +130,12 @@ def _refuse_other_versions(folder: Path, written: Any) -> None:
     if written > FORMAT_VERSION:
         raise ValueError(
             f"{folder} has format version {written}, newer than version {FORMAT_VERSION}, the "
-            "newest this Twofold reads: update Twofold."
+            "newest that this version of Twofold reads: update Twofold."
         )
     if written < OLDEST_VERSION:
         raise ValueError(
-            f"{folder} has format version {written}, of an older Twofold; this one reads version "
-            f"{OLDEST_VERSION} and later: fit and save the model again."
+            f"{folder} has format version {written}, written by an older Twofold; this one reads "
+            f"version {OLDEST_VERSION} and later: fit and save the model again."
         )
 
 
@@ -177,11 +177,11 @@ def _refuse_disagreement(file: Path, card: dict[str, Any]) -> None:
         "its two input shapes differ": not is_regressor
         and bool(card["input_shape"])
         and card["input_shape"] != shape,
-        "it averages views of items that are no images": embedder.get("n_views", 1) > 1
+        "it averages views of items that are not images": embedder.get("n_views", 1) > 1
         and len(shape) != 3,
         "it has more features than its network takes": bool(shape)
         and n_features not in (None, shape[0]),
-        "it has another number of feature names than of features": names is not None
+        "its number of feature names is not its number of features": names is not None
         and n_features is not None
         and len(names) != n_features,
         f"its items have more than {LARGEST_ITEM} numbers": math.prod(shape) > LARGEST_ITEM,

@@ -1,4 +1,4 @@
-"""A name that is not there, and the one that was probably meant."""
+"""An unknown name, and the known one that was probably meant."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def read_npz(path: Path) -> Arrays:
     with _named(path), zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         n_bytes = sum(member.file_size for member in members)
-        refuse_bomb(path, n_bytes, "Save the array by np.save if it is truly that large.")
+        refuse_bomb(path, n_bytes, "If the array is really that large, save it with np.save.")
         return {
             member.filename.removesuffix(".npy"): _read_member(archive, member)
             for member in members
@@ -136,7 +136,7 @@ def _read_header(file: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...], bool]
     """Return type, shape and whether columns come first, as the first bytes announce them."""
     version = npy_format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
-        raise ValueError(f"it is in version {version[0]}.{version[1]} of NumPy's format")
+        raise ValueError(f"it uses version {version[0]}.{version[1]} of NumPy's format")
     read = (
         npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
     )
@@ -144,9 +144,9 @@ def _read_header(file: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...], bool]
     if dtype.hasobject:
         raise ValueError("it holds pickled objects, which are never loaded")
     if dtype.names is not None or dtype.itemsize == 0:
-        raise ValueError(f"it holds {dtype}, and plain numbers or text are read")
+        raise ValueError(f"it holds {dtype}, but only plain numbers and text are read")
     if any(isinstance(size, bool) or size < 0 for size in shape):
-        raise ValueError(f"it announces the shape {shape}")
+        raise ValueError(f"it declares the shape {shape}")
     return dtype, shape, is_fortran
 
 
@@ -155,7 +155,7 @@ def _compare_sizes(dtype: np.dtype[Any], shape: tuple[int, ...], n_there: int) -
     n_bytes = math.prod(shape) * dtype.itemsize
     if n_bytes > n_there:
         raise ValueError(
-            f"it announces {dtype} of shape {shape}, {n_bytes:,} bytes, and holds {n_there:,}"
+            f"it declares {dtype} of shape {shape}, {n_bytes:,} bytes, but has {n_there:,}"
         )
     return n_bytes
 
@@ -165,5 +165,5 @@ def _shaped(values: NDArray[Any], shape: tuple[int, ...], is_fortran: bool) -> N
         # Python ends in an error of its own over characters that Unicode does not have.
         codes = values.view(values.dtype.str.replace("U", "u")[0] + "u4")
         if codes.max() > sys.maxunicode:
-            raise ValueError(f"it holds the character {codes.max():#x}, which there is not")
+            raise ValueError(f"it holds the character {codes.max():#x}, which does not exist")
     return values.reshape(shape, order="F" if is_fortran else "C")

@@ -63,8 +63,8 @@ class OnnxGraph:
         self._n_bytes += numbers.nbytes
         if self._n_bytes > MOST_BYTES:
             raise CannotExportError(
-                "The model has more than 2 GiB of weights, and one ONNX file holds no more: use "
-                "save, or a smaller embedder."
+                "The model has more than 2 GiB of weights, which is the most that an ONNX file "
+                "can hold: use save, or a smaller embedder."
             )
         name = f"c{len(self._constants)}"
         self._constants.append(numpy_helper.from_array(numbers, name))

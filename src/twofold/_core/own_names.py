@@ -1,7 +1,7 @@
-"""What this machine is called by those who reach a server on it.
+"""The names and addresses at which a server on this machine may be reached.
 
-A page of another site can have its own name lead to this machine: so a server answers to the names
-that are its own, and to no other.
+A page of another site can make its own name resolve to this machine, so a server only answers
+requests for its own names.
 """
 
 from __future__ import annotations

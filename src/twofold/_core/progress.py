@@ -12,7 +12,7 @@ SECONDS_BETWEEN_LINES = 1.0
 
 
 class Reporter:
-    """Writes lines to the logger, at most one a second; none unless it is verbose."""
+    """Writes lines to the logger, at most one per second; none unless it is verbose."""
 
     def __init__(self, verbose: bool) -> None:
         # Of processes that train together the first speaks.

@@ -1,4 +1,4 @@
-"""What another library said of a file, made fit to stand in a sentence of ours."""
+"""Another library's message about a file, shortened to fit into a sentence of ours."""
 
 from __future__ import annotations
 

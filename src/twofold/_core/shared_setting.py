@@ -1,4 +1,4 @@
-"""Settings of the process that several threads want at once."""
+"""Settings of the process that several threads change at the same time."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ MOST_COLUMNS = 2**27
 """Of a file: one row of so many features takes half a gigabyte when it is compared."""
 ROW_BYTES = 48
 """Of memory for a row, even one without an entry."""
-_WAY_OUT = "Make it again with scipy.sparse, from its rows, columns and values."
+_WAY_OUT = "Rebuild it with scipy.sparse, from its rows, columns and values."
 
 
 def check_sparse(name: str, matrix: Any) -> Any:
@@ -27,7 +27,7 @@ def check_sparse(name: str, matrix: Any) -> Any:
     Other formats come back as COO. Nothing of the caller's is changed.
     """
     if matrix.ndim != 2:
-        raise ValueError(f"{name} must be a sparse matrix of two dimensions, got {matrix.shape}.")
+        raise ValueError(f"{name} must be a two-dimensional sparse matrix, got {matrix.shape}.")
     if matrix.format in ("csr", "csc", "bsr"):
         _check_compressed(name, matrix)
         return matrix

@@ -111,8 +111,8 @@ def refuse_not_finite_points(points: NDArray[np.float32]) -> None:
     wrong = np.flatnonzero(~np.isfinite(points).all(axis=1))
     if wrong.size:
         raise ValueError(
-            f"The points of {wrong.size} row(s) are not finite, first of row {wrong[0]}: look for "
-            "extreme values in X there, or in what the model was fitted to."
+            f"The points of {wrong.size} row(s) are not finite, first in row {wrong[0]}: look for "
+            "extreme values there, or in the data that the model was fitted to."
         )
 
 

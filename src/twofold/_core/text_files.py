@@ -73,8 +73,8 @@ def read_json(path: Path, way_out: str = "get it again") -> Any:
     """
     if path.stat().st_size > LARGEST_JSON:
         raise ValueError(
-            f"{path} has {path.stat().st_size:,} bytes, and {LARGEST_JSON:,} are the most that "
-            "are read: it is none of ours."
+            f"{path} has {path.stat().st_size:,} bytes, and {LARGEST_JSON:,} is the limit: it was "
+            "not written by Twofold."
         )
     return parse_json(read_utf8(path), str(path), way_out)
 
@@ -93,16 +93,16 @@ def parse_json(text: str, name: str, way_out: str) -> Any:
 def _refuse_encoding(path: Path, error: UnicodeDecodeError, line: int) -> NoReturn:
     raise ValueError(
         f"{path} is not UTF-8, first at line {line} (byte 0x{error.object[error.start]:02x}): save "
-        'it as UTF-8. From Excel that is "CSV UTF-8"; on a command line `iconv -f latin1 -t utf8`.'
+        'it as UTF-8. In Excel choose "CSV UTF-8"; in a shell use `iconv -f latin1 -t utf8`.'
     ) from None
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"it holds {name}, which is no number")
+    raise ValueError(f"it holds {name}, which is not a number")
 
 
 def _finite_float(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise ValueError(f"it holds {digits[:20]}, which is no finite number")
+        raise ValueError(f"it holds {digits[:20]}, which is not a finite number")
     return number

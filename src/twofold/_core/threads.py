@@ -36,13 +36,13 @@ def _number_in(variable: str) -> int | None:
 
 
 def describe_threads() -> dict[str, str]:
-    """Say which threads Twofold uses in this process, and why these.
+    """Describe which threads Twofold uses in this process, and why.
 
     Returns
     -------
     dict of str
-        "targets" (phase 1 on a CPU), "networks" (all that torch computes), and the "variables"
-        that set a limit. The process's own settings are never changed.
+        "targets" (phase 1 on a CPU), "networks" (everything that torch computes), and the
+        environment "variables" that limit them. The process's own settings are never changed.
     """
     import torch  # takes a second
 

@@ -1,7 +1,8 @@
-"""Torch without its compiler where nothing is compiled.
+"""Torch without importing its compiler where nothing is compiled.
 
-To keep its compiler out of some of its methods torch imports it when they are first called, with
-all of torch.distributed and sympy: 4 s of the first fit of a process on an H200's machine.
+Torch marks some of its methods as not to be compiled, and imports the compiler for that when they
+are first called, with all of torch.distributed and sympy: 4 s of the first fit of a process on an
+H200's machine.
 """
 
 from __future__ import annotations

@@ -12,15 +12,15 @@ PACKAGE = __name__.partition(".")[0]
 
 
 class RelationWarning(UserWarning):
-    """A relation holds something its owner should know: contradictions, items without a label."""
+    """Something in a relation needs attention, such as contradictions or items without a label."""
 
 
 class TargetWarning(UserWarning):
-    """Targets are right for what was asked, but items that should differ share one."""
+    """Targets are correct for the given parameters, but items that should differ share one."""
 
 
 class SearchWarning(UserWarning):
-    """An index does not do what was asked of it, and why."""
+    """An index cannot do what was asked of it."""
 
 
 _GATHERED: ContextVar[list[str] | None] = ContextVar("gathered", default=None)

@@ -48,7 +48,7 @@ def advice(history: Sequence[tuple[int, Quality | None]]) -> Advice:
     """
     known = [(n, quality) for n, quality in history if quality is not None and n > 0]
     if len(known) < FEWEST_POINTS:
-        return Advice(False, None, "Go on: there are too few answers yet to say how good it is.")
+        return Advice(False, None, "Continue: there are too few answers yet to say how good it is.")
     n_looks, latest = known[-1]
     gain, n_more = _gain_of_more(known)
     between = f"(an AUROC between {latest.low:.3f} and {latest.high:.3f})"
@@ -59,9 +59,9 @@ def advice(history: Sequence[tuple[int, Quality | None]]) -> Advice:
             False,
             n_looks,
             f"It seems good enough, but that is not certain yet {between}: about {n_looks} more "
-            "answers will tell.",
+            "answers will show.",
         )
-    return Advice(False, n_more, f"Go on: about {n_more} more answers will help.")
+    return Advice(False, n_more, f"Continue: about {n_more} more answers will help.")
 
 
 def _gain_of_more(known: Sequence[tuple[int, Quality]]) -> tuple[float, int]:

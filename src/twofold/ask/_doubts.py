@@ -1,4 +1,4 @@
-"""Something is off: answers that contradict each other or the rest, with what says so."""
+"""Something is off: answers that contradict each other or the rest, with the evidence."""
 
 from __future__ import annotations
 
@@ -69,9 +69,7 @@ def find_doubts(
     for chain in _chains(standing.verdicts(), n_items):
         pair = in_order(chain[0], chain[-1])
         n_links = len(chain) - 1
-        sentence = (
-            f"Said to be different, but {n_links} answers in a row lead from one to the other."
-        )
+        sentence = f"Marked as different, but {n_links} answers in a chain connect them."
         doubts.setdefault(pair, _doubt(standing, pair, "chain", chain, 1.0, sentence))
     for pair, strength in sorted(suspicion.items(), key=lambda one: -one[1]):
         if strength <= SUSPICIOUS or len(doubts) >= MOST_LISTED:
@@ -80,9 +78,9 @@ def find_doubts(
         if verdict is None or pair in doubts:
             continue
         sentence = (
-            "Said to be the same, but everything else puts them far apart."
+            "Marked as the same, but all other answers place them far apart."
             if verdict
-            else "Said to be different, but everything else puts them side by side."
+            else "Marked as different, but all other answers place them side by side."
         )
         doubts[pair] = _doubt(standing, pair, "unlike the rest", pair, strength, sentence)
     return list(doubts.values())[:MOST_LISTED]

@@ -1,4 +1,4 @@
-"""A picture that is dropped on the page: its features, made as those of the items were."""
+"""The features of a picture dropped on the page, computed like those of the items."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def dropped_features(items: Items, content: bytes) -> Any:
     preparation = items.preparation
     if not isinstance(preparation, ImagePreparation):
         raise ValueError(
-            "Only pictures can be dropped, where the items are pictures: choose an item by its "
-            "words instead."
+            "Only pictures can be dropped here, and only if the items are pictures: search for "
+            "an item by its text instead."
         )
     try:
         return preparation.decode_bytes([content])

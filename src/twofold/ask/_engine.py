@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from twofold._core.warnings import RelationWarning, unsaid
 from twofold.ask._given import GivenPoints
 from twofold.ask._making import Scene, make_questions
-from twofold.ask._presumed import Presumed
+from twofold.ask._presumed import Presumed, Statement
 from twofold.ask._questions import Answer
 from twofold.ask._snapshot import Review, Snapshot
 from twofold.ask._tally import Pair, Tally, in_order, tally
@@ -68,7 +68,7 @@ class Engine:
         self._tests = Tests(self._given.points(self._unit), self._askable, random_state)
         self._presumed = Presumed(self._given.points(self._unit), self._askable, random_state)
         self._learner: MetricLearner | None = None
-        self._stated: dict[Pair, bool] = {}
+        self._stated: dict[Pair, Statement] = {}
 
     def learn(self, answers: Sequence[Answer]) -> Snapshot:
         """Return what all answers that stand at present come to.
@@ -116,11 +116,13 @@ class Engine:
 
     def _learn_from(self, counted: Tally) -> None:
         """Fit, or update, the learner to what the answers state, if that is of both kinds."""
-        stated = {pair: same for pair, same in counted.learnt.items() if self._tells(pair)}
-        if len({*stated.values()}) < 2:
+        said = {pair: same for pair, same in counted.learnt.items() if self._tells(pair)}
+        n_unlike = len(said) - sum(said.values())
+        if n_unlike in (0, len(said)):
             self._learner, self._stated = None, {}
             return
-        stated |= self._presumed.unlike(counted.asked)
+        stated = {pair: (same, 1.0) for pair, same in said.items()}
+        stated |= self._presumed.unlike(counted.asked, n_unlike)
         if stated == self._stated:
             return
         with unsaid(RelationWarning):  # that the features are best as given is no news here
@@ -131,10 +133,10 @@ class Engine:
                 self._update(stated)
         self._stated = stated
 
-    def _update(self, stated: dict[Pair, bool]) -> None:
+    def _update(self, stated: dict[Pair, Statement]) -> None:
         old = self._stated
-        withdrawn = [pair for pair, same in old.items() if stated.get(pair) != same]
-        new = {pair: same for pair, same in stated.items() if old.get(pair) != same}
+        withdrawn = [pair for pair, what in old.items() if stated.get(pair) != what]
+        new = {pair: what for pair, what in stated.items() if old.get(pair) != what}
         if len(withdrawn) == len(old):  # nothing remains to go on from
             learner = MetricLearner(embedder=self._embedder, random_state=self._seed)
             self._learner = learner.fit(self._features, relation=self._relation(stated))
@@ -148,9 +150,10 @@ class Engine:
         """Whether a pair is of items with different features: others can teach nothing."""
         return bool(self._group[pair[0]] != self._group[pair[1]])
 
-    def _relation(self, stated: dict[Pair, bool]) -> PairRelation:
+    def _relation(self, stated: dict[Pair, Statement]) -> PairRelation:
         pairs = np.array([*stated], dtype=np.int64)
-        return PairRelation.from_pairs(pairs, [*stated.values()], self._askable.n_items)
+        same, weight = zip(*stated.values(), strict=True)
+        return PairRelation.from_pairs(pairs, same, self._askable.n_items, weight)
 
     def _points(self) -> tuple[NDArray[np.float32], Metric]:
         """Return the points of all items, and how they are compared."""
@@ -174,7 +177,8 @@ class Engine:
         rng: np.random.Generator,
     ) -> SimilarityCalibration:
         if self._learner is None:
-            known = self._relation(counted.learnt) if counted.learnt else None
+            said = {pair: (same, 1.0) for pair, same in counted.learnt.items()}
+            known = self._relation(said) if said else None
             return first_guess(points, self._askable, known, rng)
         if self._keeps_features():
             return calibrate_similarity(self._relation(self._stated), points, metric, None, rng)

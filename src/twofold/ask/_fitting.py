@@ -25,7 +25,7 @@ def fit_project(
     asked : FitRequest
         Where the model goes, and the settings of the fit.
     progress : callable (what, share), optional
-        Called as the work goes on.
+        Called as the work progresses.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def fit_project(
     given = next((name for name, value in _of_data(asked).items() if value), None)
     if given is not None:
         raise ValueError(
-            f"{given} is for DATA, and the project {folder} knows its own: leave it out."
+            f"{given} goes with DATA, but the project {folder} has its own: leave it out."
         )
     kept = read_request(folder)
     items = read_ask_items(kept)
@@ -46,7 +46,8 @@ def fit_project(
         if not n_same or not n_different:
             raise ValueError(
                 f"{folder} has {n_same} pair(s) that are the same and {n_different} that are "
-                "different: it takes some of both to learn. Answer more, by `twofold ask`."
+                "different: learning needs some of both. Answer more questions with `twofold "
+                "ask`."
             )
         data = {
             name: getattr(kept, name)

@@ -75,13 +75,13 @@ class Guard:
         headers = Headers(scope=scope)
         host = headers.get("host", "").lower()
         if host not in self._hosts:
-            return "This server answers under its own address only."
+            return "This server only answers at its own address."
         origin = headers.get("origin")
         needs_origin = scope["type"] == "websocket" or scope["method"] in UNSAFE
         if origin is None and needs_origin:
-            return "A request without Origin does not come from the page."
+            return "Requests without an Origin do not come from the page."
         if origin is not None and origin.lower() != f"http://{host}":
-            return "This server answers to its own page only."
+            return "This server only answers its own page."
         if self._is_link(scope) or self._has_cookie(headers):
             return None
         return FORBIDDEN

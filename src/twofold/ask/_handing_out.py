@@ -1,4 +1,4 @@
-"""Which question goes to whom: nobody is asked what another is asked, or what is known."""
+"""Hands out questions: none that somebody else has, or whose answer is known."""
 
 from __future__ import annotations
 

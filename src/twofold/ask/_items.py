@@ -38,7 +38,7 @@ class Items:
     shown : tuple of str
         The columns that are shown.
     notes : list of str
-        What is to be said of the files.
+        What the user should know about the files.
     """
 
     tables: tuple[Records, ...]
@@ -131,12 +131,12 @@ def read_ask_items(request: AskRequest) -> Items:
             given.notes,
         )
     if items.n_items < 2 or (items.n_left is not None and not all(t.n_items for t in items.tables)):
-        raise ValueError(f"{request.data} holds {items.n_items} item(s): it takes two to compare.")
+        raise ValueError(f"{request.data} holds {items.n_items} item(s): at least two are needed.")
     return items
 
 
 def _with_given_features(request: AskRequest) -> Items:
-    """Return items whose features the user brings as a matrix, a row an item."""
+    """Return items whose features the user brings as a matrix, a row per item."""
     assert request.features is not None
     paths = [request.data] if request.right is None else [request.data, request.right]
     tables = tuple(read_records(path, id_column=request.id_column) for path in paths)
@@ -146,12 +146,12 @@ def _with_given_features(request: AskRequest) -> Items:
         table.require(named)
     matrix = read_records(request.features).features
     if matrix is None:
-        raise ValueError(f"--features must be a .npy or .npz file, and {request.features} is none.")
+        raise ValueError(f"--features must be a .npy or .npz file, but {request.features} is not.")
     n_items = sum(table.n_items for table in tables)
     if matrix.shape[0] != n_items:
         raise ValueError(
             f"{request.features} has {matrix.shape[0]:,} rows, and there are {n_items:,} items: "
-            "it needs a row an item, in their order, of both tables if there are two."
+            "it needs one row per item, in the same order, for both tables if there are two."
         )
     is_folder = request.data.is_dir()
     image_column = request.image or ("image" if is_folder else None)
@@ -174,13 +174,13 @@ def _shown_columns(
 def _refuse_nameless(table: Records) -> None:
     if table.table is None:
         raise ValueError(
-            f"{table.path} is a matrix of numbers, of which there is nothing to show: name a table "
-            "or a folder of images, and the matrix by --features."
+            f"{table.path} is a matrix of numbers, which cannot be shown: give a table or a "
+            "folder of images, and the matrix with --features."
         )
     if not table.path.is_dir() and table.id_column is None:
         raise ValueError(
-            f"{table.path} has no column that names its rows, by which answers are kept: say which "
-            "by --id COLUMN."
+            f"{table.path} has no column of ids, which are needed to store answers: give one with "
+            "--id COLUMN."
         )
 
 

@@ -1,4 +1,4 @@
-"""The latest of what the worker made: a snapshot, what was inspected of it, and its map."""
+"""The worker's latest results: a snapshot, its inspection, and its map."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class LatestModel:
     review : Review
         The latest, which may be of an earlier snapshot.
     map_version, map_places
-        How many maps there were, and the latest: float32, little-endian, two an item.
+        How many maps there were, and the latest: float32, little-endian, two per item.
     failure : str or None
         Why the latest answers were not learnt from.
     """

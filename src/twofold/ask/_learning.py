@@ -1,6 +1,6 @@
-"""The worker as the server sees it: answers go in, snapshots come back, and one that dies returns.
+"""The worker as the server sees it: answers go in, snapshots come back; if it dies, it restarts.
 
-It is told everything that stands, each time: another worker can go on where one was killed.
+It gets all valid answers each time, so that another worker can continue where one was killed.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class LearningProcess:
                     self._put(self._latest)
                 return
             sentence = (
-                f"Learning ended {self._n_deaths} times before it came to a result (exit code "
+                f"Learning ended {self._n_deaths} times without a result (exit code "
                 f"{self._process.exitcode}): there may be too little memory. Answers are kept."
             )
         self._deliver(Failed(sentence, n_looks))

@@ -35,7 +35,7 @@ def reply_to(session: Session, visitor: Visitor, text: str) -> list[Reply]:
             raise MessageError(f"There is no message of type {str(kind)[:40]!r}.")
         return handle(session, visitor, message)
     except (ValueError, KeyError) as error:
-        sentence = str(error) if isinstance(error, ValueError) else "The message is not whole."
+        sentence = str(error) if isinstance(error, ValueError) else "The message is incomplete."
         return [{"type": "refused", "key": key, "sentence": sentence}]
 
 
@@ -43,9 +43,9 @@ def _parsed(text: str) -> dict[str, Any]:
     try:
         message = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise MessageError("The message is no JSON.") from error
+        raise MessageError("The message is not JSON.") from error
     if not isinstance(message, dict):
-        raise MessageError("The message is no JSON object.")
+        raise MessageError("The message is not a JSON object.")
     return message
 
 
@@ -57,21 +57,21 @@ def _hello(session: Session, visitor: Visitor, message: dict[str, Any]) -> list[
 def _more(session: Session, visitor: Visitor, message: dict[str, Any]) -> list[Reply]:
     have, kinds = message.get("have", []), message.get("kinds", list(KINDS))
     if not _is_texts(have) or not _is_texts(kinds) or len(have) > MOST_HELD:
-        raise MessageError("'have' and 'kinds' are lists of texts.")
+        raise MessageError("'have' and 'kinds' must be lists of strings.")
     return [session.more(visitor, have, [kind for kind in KINDS if kind in kinds])]
 
 
 def _answer(session: Session, visitor: Visitor, message: dict[str, Any]) -> list[Reply]:
     same = message.get("same")
     if isinstance(same, list) and not all(type(one) is int for one in same[:MOST_HELD]):
-        raise MessageError("'same' lists items by their numbers.")
+        raise MessageError("'same' must be a list of item numbers.")
     ticket = _text(message, "question", LONGEST_TICKET)
     return [session.answer(visitor, _key(message), ticket, same, _seconds(message))]
 
 
 def _mark(session: Session, visitor: Visitor, message: dict[str, Any]) -> list[Reply]:
     if not isinstance(message.get("same"), bool):
-        raise MessageError("'same' is true or false.")
+        raise MessageError("'same' must be true or false.")
     pair = _whole(message, "left"), _whole(message, "right")
     return [session.mark(visitor, _key(message), pair, message["same"], _seconds(message))]
 
@@ -125,32 +125,32 @@ HANDLERS: dict[str, Handler] = {
 def _key(message: dict[str, Any]) -> str:
     key = _text(message, "key", LONGEST_KEY)
     if not key:
-        raise MessageError("'key' names an answer, and must not be empty.")
+        raise MessageError("'key' identifies an answer, and must not be empty.")
     return key
 
 
 def _text(message: dict[str, Any], name: str, longest: int) -> str:
     text = message[name]
     if not isinstance(text, str) or len(text) > longest:
-        raise MessageError(f"{name!r} is a text of at most {longest} letters.")
+        raise MessageError(f"{name!r} must be a string of at most {longest} characters.")
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise MessageError(f"{name!r} holds half a character.") from error
+        raise MessageError(f"{name!r} contains half of a surrogate pair.") from error
     return text
 
 
 def _whole(message: dict[str, Any], name: str) -> int:
     value = message[name]
     if type(value) is not int:
-        raise MessageError(f"{name!r} is a whole number.")
+        raise MessageError(f"{name!r} must be a whole number.")
     return value
 
 
 def _count(message: dict[str, Any]) -> int:
     k = message.get("k", 24)
     if type(k) is not int or not 1 <= k <= MOST_NEIGHBOURS:
-        raise MessageError(f"'k' is a whole number from 1 to {MOST_NEIGHBOURS}.")
+        raise MessageError(f"'k' must be a whole number from 1 to {MOST_NEIGHBOURS}.")
     return k
 
 

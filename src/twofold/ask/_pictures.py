@@ -67,7 +67,7 @@ class Pictures:
             raise ValueError("There are no pictures.")
         file = path.resolve(strict=True)
         if not any(file.is_relative_to(folder) for folder in self._folders):
-            raise ValueError(f"{path} leads out of the folder of the data.")
+            raise ValueError(f"{path} is outside the data folder.")
         return file
 
 

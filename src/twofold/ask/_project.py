@@ -87,8 +87,8 @@ class Project:
         n_known = len(before & set(items.ids()))
         if n_known < LEAST_KNOWN * len(before):
             raise ValueError(
-                f"{self.folder} is a project of other data: of its {len(before):,} items "
-                f"{n_known:,} are in {items.tables[0].path}. Name another folder by --project."
+                f"{self.folder} is a project about other data: of its {len(before):,} items "
+                f"{n_known:,} are in {items.tables[0].path}. Choose another folder with --project."
             )
 
 
@@ -100,7 +100,8 @@ def prepare_folder(folder: Path) -> bool:
         return True
     if any(folder.iterdir()) and not (folder / ANSWERS).is_file():
         raise FileExistsError(
-            f"{folder} holds other things than a project: name another folder by --project."
+            f"{folder} contains something other than a project: choose another folder with "
+            "--project."
         )
     return False
 
@@ -110,7 +111,7 @@ def existing_project(folder: Path) -> Path:
     file = folder / ANSWERS
     if not file.is_file():
         raise FileNotFoundError(
-            f"{folder} is no project: it holds no {ANSWERS}. `twofold ask DATA` makes one."
+            f"{folder} is not a project: it has no {ANSWERS}. `twofold ask DATA` creates one."
         )
     return file
 
@@ -123,7 +124,9 @@ def read_request(folder: Path) -> AskRequest:
     finally:
         store.close()
     if kept is None:
-        raise ValueError(f"{folder} does not say what it is about: open it by `twofold ask DATA`.")
+        raise ValueError(
+            f"{folder} does not say which data it is about: open it with `twofold ask DATA`."
+        )
     return AskRequest.from_json(kept)
 
 
@@ -158,7 +161,8 @@ def export_pairs(
         store.close()
     if not verdicts:
         raise ValueError(
-            f"{folder} has no answer yet that says same or different: answer some, then export."
+            f"{folder} has no answers of same or different yet: answer some questions first, then "
+            "export."
         )
     left, right = np.array(list(verdicts), dtype=np.int64).T
     columns = {
@@ -176,6 +180,7 @@ def _locked(folder: Path) -> int | None:
     lock = lock_folder(folder)
     if lock is None and HAS_LOCKS:
         raise ValueError(
-            f"{folder} is open elsewhere: close that `twofold ask` first, or name another project."
+            f"{folder} is in use by another `twofold ask`: close that first, or choose another "
+            "project."
         )
     return lock

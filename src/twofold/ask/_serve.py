@@ -44,7 +44,7 @@ class Opened:
     n_looks : int
         Answered in earlier sessions.
     notes : tuple of str
-        What is to be said of the files.
+        What the user should know about the files.
     """
 
     link: str
@@ -136,7 +136,7 @@ class _Evening:
     def opened(self, token: str, n_looks: int) -> Opened:
         """Return what a user is told."""
         n_gone = self.project.store.n_gone
-        gone = f"{n_gone:,} answer(s) are about items that are no longer there; they are set aside."
+        gone = f"{n_gone:,} answer(s) are about items that no longer exist; they are ignored."
         return Opened(
             f"{link_to(self.host, self.port)}/?token={token}",
             self.project.folder,

@@ -87,7 +87,7 @@ class Site:
         try:
             rows = [int(one) for one in request.query_params.get("rows", "").split(",")[:MOST_ROWS]]
         except ValueError:
-            return _sorry(400, "rows lists items by their numbers, with commas.")
+            return _sorry(400, "rows must be a list of item numbers, separated by commas.")
         wrong = next((row for row in rows if not 0 <= row < self._session.items.n_items), None)
         if wrong is not None:
             return _sorry(404, f"There is no item {str(wrong)[:20]}.")
@@ -103,13 +103,13 @@ class Site:
     async def _drop(self, request: Request) -> Response:
         k = request.query_params.get("k", "24")
         if not k.isascii() or not k.isdigit() or not 1 <= int(k[:9]) <= MOST_NEIGHBOURS:
-            return _sorry(400, f"k is a whole number from 1 to {MOST_NEIGHBOURS}.")
+            return _sorry(400, f"k must be a whole number from 1 to {MOST_NEIGHBOURS}.")
         content = bytearray()
         try:
             async for chunk in request.stream():
                 content += chunk
                 if len(content) > LARGEST_DROP:
-                    return _sorry(413, f"A picture may have {LARGEST_DROP // 2**20} MB at most.")
+                    return _sorry(413, f"A picture may have at most {LARGEST_DROP // 2**20} MB.")
         except ClientDisconnect:
             return Response(status_code=400)
         try:

@@ -170,7 +170,7 @@ class Session:
         """Keep what somebody says of a pair that was not asked."""
         self._check_items(pair)
         if pair[0] == pair[1]:
-            raise ValueError("An item is the same as itself: mark another.")
+            raise ValueError("An item is always the same as itself: mark another one.")
         return self._keep(visitor, key, Question("pair", pair, ()), (same,), seconds)
 
     def undo(self, visitor: Visitor, key: str) -> Reply:
@@ -368,10 +368,12 @@ def _said(question: Question, same: Any) -> tuple[bool | None, ...]:
         return (None,) * len(others)
     if question.kind == "pair":
         if not isinstance(same, bool):
-            raise ValueError("An answer about a pair is true, false or null.")
+            raise ValueError("The answer about a pair must be true, false or null.")
         return (same,)
     if not isinstance(same, list) or not set(same) <= set(others):
-        raise ValueError("An answer about nine lists those of them that are the same.")
+        raise ValueError(
+            "The answer to one against nine must be a list of those that are the same."
+        )
     return tuple(other in same for other in others)
 
 

@@ -1,4 +1,4 @@
-"""What stands: the answers that nobody took back, counted, and what they say of each pair."""
+"""The answers that nobody took back, and what they say about each pair."""
 
 from __future__ import annotations
 

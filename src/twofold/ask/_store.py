@@ -238,13 +238,14 @@ def open_database(file: Path) -> sqlite3.Connection:
         facts_there = dict(base.execute("SELECT name, value FROM facts").fetchall())
     except sqlite3.Error as error:
         raise ValueError(
-            f"{file} cannot be read as answers ({error}): it is damaged, or another program's."
+            f"{file} cannot be read as answers ({error}): it is damaged, or belongs to another "
+            "program."
         ) from error
     if facts_there.get("format") != FORMAT:
-        raise ValueError(f"{file} holds something else than answers: name another project.")
+        raise ValueError(f"{file} contains something other than answers: choose another project.")
     if facts_there.get("version") != str(FORMAT_VERSION):
         raise ValueError(
-            f"{file} has version {facts_there.get('version')}, and this Twofold reads "
+            f"{file} has version {facts_there.get('version')}, but this Twofold reads "
             f"{FORMAT_VERSION}: update Twofold."
         )
     return base

@@ -1,4 +1,4 @@
-"""What all answers come to, pair by pair: the majority, what was asked, and the tests apart."""
+"""All answers combined pair by pair: the majority, what was asked, and the tests separately."""
 
 from __future__ import annotations
 

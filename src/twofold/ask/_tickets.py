@@ -42,7 +42,7 @@ class Tickets:
         """Return the question of a ticket, without guesses; refuse what we did not give out."""
         said, _, signature = ticket[:LONGEST].rpartition("~")
         if not hmac.compare_digest(signature.encode(), self._sign(said).encode()):
-            raise ValueError("This question is not of this project.")
+            raise ValueError("This question does not belong to this project.")
         head, rest = said[:2], said[3:]
         weight, _, items = rest.rpartition(".")
         numbers = tuple(map(int, items.split("-")))

@@ -45,7 +45,7 @@ class Setup:
     source, preparation, image_column
         Of the items, for the model.
     seed : int
-        Of everything random.
+        Random seeds.
     """
 
     scratch: Path

@@ -1,4 +1,4 @@
-"""How likely a pair is alike: a curve through statements, each scored without what it says."""
+"""The probability that a pair is alike, as a curve of similarities from held-out statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs that may be worth asking about, out of far too many to look at all."""
+"""Pairs that may be worth asking about, out of far too many to examine all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which item to show beside its nearest nine: where some of each kind are to be expected."""
+"""Which item to show beside its nearest nine: one where some are likely alike and some not."""
 
 from __future__ import annotations
 

@@ -25,10 +25,10 @@ class Suggestions:
     Attributes
     ----------
     left, right : ndarray of int64, shape (n_pairs,)
-        Their items, as rows of what was learnt from.
+        Their items, as rows of the training data.
     probability : ndarray of float32, shape (n_pairs,)
-        That they are alike, as if the stated pairs had been drawn at random: where these hold more
-        alike ones than there are, it is too high.
+        That they are alike, assuming that the stated pairs were drawn at random; it is too high if
+        alike pairs are more frequent among these than among all pairs.
     """
 
     left: NDArray[np.int64]
@@ -69,8 +69,8 @@ def suggest(
     chosen = choose_pairs(left, right, probability, n_stated, n, rng)
     if len(chosen) < n:
         warn_user(
-            f"Only {len(chosen)} of the {n} pairs asked for are suggested: nothing else that may "
-            "be asked is unknown.",
+            f"Only {len(chosen)} of the {n} pairs asked for are suggested: the answers to all "
+            "others are known already.",
             RelationWarning,
         )
     return Suggestions(left[chosen], right[chosen], probability[chosen])

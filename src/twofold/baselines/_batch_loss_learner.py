@@ -1,4 +1,4 @@
-"""Today's metric losses: every pair of a batch counts, at one pass an item."""
+"""Current metric losses: every pair of a batch counts, with one pass per item."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from twofold.relations import LabelRelation
 class BatchLossLearner(BatchTrainedLearner):
     """A network trained with a loss over all pairs of a batch, as in pytorch-metric-learning.
 
-    The losses have that package's own settings and compare by cosine: the embedding has unit length
-    and is compared by inner product. Batches are drawn at random, so where classes are many a small
-    one holds few alike pairs: of 83 classes, half of the items in a batch of 64 have no alike one,
-    a twentieth in a batch of 256. A batch without any alike pair teaches nothing.
+    The losses have that package's default settings and compare by cosine: the embedding has unit
+    length and is compared by inner product. Batches are drawn at random, so with many classes a
+    small batch contains few alike pairs: with 83 classes, half of the items in a batch of 64 have
+    no alike partner in it, and a twentieth in a batch of 256. Nothing is learnt from a batch
+    without any alike pair.
 
     Parameters
     ----------
     n_components : int
-        Of the embedding.
+        Number of components of the embedding.
     loss : {"supcon", "proxy-anchor", "multi-similarity", "triplet"}
-        Supervised contrastive; proxy-anchor, whose proxies are trained by the same optimiser at
-        100 times the learning rate, as by its authors; multi-similarity with its own miner; or
-        semihard triplets with a margin of 0.2.
+        Supervised contrastive; proxy-anchor, whose proxies are trained by the same optimiser at 100
+        times the learning rate, as its authors do; multi-similarity with its own miner; or semihard
+        triplets with a margin of 0.2.
     embedder, validation_fraction, device, random_state, verbose
         As for `SiameseLearner`; an epoch is a pass over all items, a batch has at least two. The
-        validation loss is the mean over all pairs or triplets, none left out by a miner.
+        validation loss is the mean over all pairs or triplets, without mining.
     """
 
     n_components: int = 16
@@ -48,7 +49,7 @@ class BatchLossLearner(BatchTrainedLearner):
         if not relation.is_partition:
             raise ValueError(
                 "BatchLossLearner learns from classes, but some items have several labels, or "
-                "none. From several labels NonlinearNCALearner learns."
+                "none. For several labels use NonlinearNCALearner."
             )
         self.metric_ = "dot"
         return check_count("n_components", self.n_components)

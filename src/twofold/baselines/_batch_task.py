@@ -32,7 +32,7 @@ class BatchLoss(Protocol):
 
 
 class BatchTask(ItemBatches):
-    """Labelled items, each once an epoch; their loss is that of the batch they are in.
+    """Labelled items, each once per epoch; their loss is that of the batch they are in.
 
     Parameters
     ----------

@@ -45,21 +45,22 @@ class BinaryCrossEntropy:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ClassifierLearner(BatchTrainedLearner):
-    """A network trained to classify; what its last layer is given is the embedding.
+    """A network trained to classify; the input of its last layer is the embedding.
 
-    Cross-entropy for classes, binary cross-entropy a label for items with several. The network has
-    one output a class; the embedding is its last hidden layer, after ReLU, so that `n_components_`
-    is the width of that layer (512 for "mlp"). Points are compared by distance; many compare them
-    by their cosine, which is distance after dividing them by their lengths.
+    The loss is cross-entropy for classes, and binary cross-entropy per label for items with
+    several. The network has one output per class; the embedding is its last hidden layer, after
+    ReLU, so that `n_components_` is the width of that layer (512 for "mlp"). Points are compared by
+    distance; comparing them by cosine, as many do, is the same as distance between points of unit
+    length.
 
     Parameters
     ----------
     smoothing : float
-        Share of the chance, in [0, 1], that the cross-entropy of classes spreads over all.
+        Label smoothing: the share of the probability, in [0, 1], that is spread over all classes.
     embedder : "auto", Network or its architecture
-        A network by name, or an nn.Sequential that ends in nn.Linear, with one output a class. A
-        model with a network of your own is opened by ``load(folder, embedder=…)`` with the same
-        layers, the last one nn.Linear(n_components_, n_components_).
+        A network by name, or an nn.Sequential that ends in nn.Linear, with one output per class. To
+        open a model with a network of your own, pass the same layers to ``load(folder,
+        embedder=…)``, except that the last one is nn.Linear(n_components_, n_components_).
     validation_fraction, device, random_state, verbose
         As for `SiameseLearner`; an epoch is a pass over all items.
     """

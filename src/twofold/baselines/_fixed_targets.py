@@ -24,17 +24,17 @@ Targets = Literal["one-hot", "simplex"]
 
 @dataclass(eq=False, repr=False)
 class FixedTargetLearner(LabelTrainedLearner):
-    """A network that regresses to one fixed vector a class.
+    """A network that regresses to one fixed vector per class.
 
-    ½‖t − g(x)‖² to targets that are standardised as those of `MetricLearner`; the embedding is in
-    the targets' own coordinates. Points are compared by distance: between targets of two classes
-    it is the same for any two, and unlike the inner product it does not depend on where the origin
-    of a simplex lies.
+    The loss is ½‖t − g(x)‖², with targets standardised as in `MetricLearner`; the embedding is in
+    the targets' own coordinates. Points are compared by distance, which is the same between the
+    targets of any two classes and, unlike the inner product, does not depend on where the origin of
+    a simplex lies.
 
     Parameters
     ----------
     targets : {"one-hot", "simplex"}
-        One-hot vectors, as many components as classes, √2 apart; for several labels an item, its
+        One-hot vectors, as many components as classes, √2 apart; for several labels per item, its
         row of the indicator matrix. Or the vertices of a regular simplex about the origin, one
         component fewer, a distance of 1 apart; for classes only.
     embedder, validation_fraction, device, random_state, verbose
@@ -88,7 +88,7 @@ def _class_targets(
         return (one_hot if targets == "one-hot" else simplex_vertices(n_labels))[labels]
     if targets == "simplex":
         raise ValueError(
-            "targets='simplex' gives each class a vertex, but items have several labels, or none. "
-            "Use targets='one-hot', whose targets are the rows of the indicator matrix."
+            "targets='simplex' gives each class a vertex, but some items have several labels, or "
+            "none. Use targets='one-hot', whose targets are the rows of the indicator matrix."
         )
     return labels.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Features and classes as linear methods take them: one flat row an item."""
+"""Features and classes as linear methods take them: one flat row per item."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def dense_rows(X: Any, rows: slice | NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def rows_with_classes(learner_name: str, X: Any, relation: Relation) -> ClassedRows:
-    """Return the rows whose class is known; refuse what is not one class an item."""
+    """Return the rows whose class is known; refuse what is not one class per item."""
     classes = _classes(learner_name, relation)
     items = np.flatnonzero(classes >= 0)
     return ClassedRows(dense_rows(X, items), classes[items], items)
 
 
 def _classes(learner_name: str, relation: Relation) -> NDArray[np.int64]:
-    sentence = f"{learner_name} learns from one class an item"
+    sentence = f"{learner_name} learns from one class per item"
     if isinstance(relation, PairRelation):
         raise TypeError(f"{sentence}; for pairs use ITMLLearner.")
     if isinstance(relation, TripletRelation):

@@ -1,4 +1,4 @@
-"""What a classifier's last layer is given: the network with that layer taken out of the way."""
+"""The input of a classifier's last layer: the network without that layer."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def hidden_width(network: nn.Module) -> int:
 
 
 def refuse_other_heads(embedder: Any, n_labels: int) -> None:
-    """Refuse a user's network that does not end in a linear layer with an output a label."""
+    """Refuse a user's network that does not end in a linear layer with an output per label."""
     if not isinstance(embedder, nn.Module):
         return
     head = _last_of_several(embedder)
     if not isinstance(head, nn.Linear):
         raise TypeError(
-            "ClassifierLearner embeds by what the last layer is given, so a network of your own "
-            "must be a plain nn.Sequential of several layers, the last one nn.Linear, got "
+            "ClassifierLearner uses the input of the last layer as points, so a network of your "
+            "own must be a plain nn.Sequential of several layers that ends in nn.Linear, got "
             f"{type(embedder).__name__}{'' if head is None else f', {type(head).__name__} last'}."
         )
     if head.out_features != n_labels:

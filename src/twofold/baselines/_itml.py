@@ -34,18 +34,18 @@ class ITMLLearner(LinearLearner):
     Parameters
     ----------
     n_components : int or None
-        Of the embedding: the leading ones of M; None: all.
+        Number of components of the embedding: the leading ones of M; None for all.
     gamma : float
-        γ, how dear it is to change a bound. A pair's weight multiplies it.
+        γ, how costly it is to change a bound. A pair's weight multiplies it.
     n_similar, n_dissimilar : int
-        Partners an item that are sampled from labels.
+        Partners per item that are sampled from labels.
     n_constraints : int or "auto"
-        Most pairs that are learnt from, chosen at random among those stated or sampled. "auto": of
-        labels 20 c², where c is how many occur; of stated pairs all.
+        Maximum number of pairs to learn from, drawn at random from those stated or sampled. "auto":
+        for labels 20 c², where c is the number of classes; for stated pairs, all.
     max_iter : int
-        Most sweeps over the constraints.
+        Maximum number of sweeps over the constraints.
     tol : float
-        It stops once a sweep changes the multipliers by less than this share.
+        It stops when a sweep changes the multipliers by less than this share.
     random_state : int, Generator or None
         Seed of the samples.
 
@@ -80,8 +80,8 @@ class ITMLLearner(LinearLearner):
         changes = solution.history
         if not solution.converged:
             warn_user(
-                f"ITMLLearner stopped after max_iter={max_iter} sweeps, the last of which changed "
-                f"the multipliers by {changes[-1]:.2%} (tol={tol:g}). Raise max_iter or tol.",
+                f"ITMLLearner stopped after max_iter={max_iter} sweeps; the last one changed the "
+                f"multipliers by {changes[-1]:.2%} (tol={tol:g}). Raise max_iter or tol.",
                 ConvergenceWarning,
             )
         history = {"change": changes, "n_iter": len(changes), "converged": solution.converged}
@@ -137,8 +137,8 @@ def distance_bounds(rows: NDArray[np.float64], rng: np.random.Generator) -> tupl
     upper, lower = np.percentile(squared, PERCENTILES)
     if lower <= 0:
         raise ValueError(
-            "The items to learn from have equal features, all or nearly all of them, so that there "
-            "is no distance to learn."
+            "All or nearly all training items have equal features, so that there is no distance "
+            "to learn."
         )
     return float(max(upper, 1e-9 * lower)), float(lower)
 
@@ -172,7 +172,7 @@ def _warn_of_inseparable(pairs: PairRelation, rows: NDArray[np.bool_]) -> None:
         row = np.flatnonzero(rows)[0]
         warn_user(
             f"{np.count_nonzero(rows)} pair(s) are not alike but have equal features, first items "
-            f"{pairs.left[row]} and {pairs.right[row]}: no metric parts them, and they are left "
-            "out.",
+            f"{pairs.left[row]} and {pairs.right[row]}: no metric can tell these apart, so they "
+            "are left out.",
             RelationWarning,
         )

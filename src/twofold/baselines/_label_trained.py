@@ -35,8 +35,8 @@ class LabelTrainedLearner(NetworkLearner):
         if isinstance(relation, LabelRelation):
             return relation
         raise TypeError(
-            f"{type(self).__name__} learns from classes, got a {type(relation).__name__}; from "
-            "pairs use SiameseLearner, from triplets TripletLearner."
+            f"{type(self).__name__} learns from classes, but got a {type(relation).__name__}; for "
+            "pairs use SiameseLearner, for triplets TripletLearner."
         )
 
 

@@ -58,7 +58,7 @@ class LinearCodeLearner(CodeLearner, FlatLearner):
 
     @abstractmethod
     def _directions(self, X: Any, moments: Moments, rng: np.random.Generator) -> Any:
-        """Return a row a bit, float64 of shape (n_bits, n_features)."""
+        """Return a row per bit, float64 of shape (n_bits, n_features)."""
 
     def fit(self, X: Any, y: Any = None, *, relation: Relation | None = None) -> Self:
         """Learn from the features alone; `y` and `relation` are not looked at."""
@@ -92,9 +92,9 @@ class LSHLearner(LinearCodeLearner):
 
 @dataclass(eq=False, repr=False)
 class ITQLearner(LinearCodeLearner):
-    """Iterative quantisation: leading directions, rotated so that signs lose least.
+    """Iterative quantisation: leading directions, rotated so that taking signs loses least.
 
-    Gong and Lazebnik, 2011. Where there are fewer directions than bits they are turned into more.
+    Gong and Lazebnik, 2011. If there are fewer directions than bits, a rotation maps them to more.
     """
 
     def _directions(

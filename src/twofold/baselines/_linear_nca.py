@@ -25,18 +25,18 @@ LARGEST_SEED = 2**31 - 1
 class NCALearner(LinearLearner):
     """Neighbourhood components analysis (Goldberger et al. 2005), by scikit-learn.
 
-    Maximises the expected number of items whose random neighbour, drawn with chance
-    ∝ exp(−‖L(x_i − x_j)‖²), is of their class. Time and memory grow with the square of the number
-    of items. The objective is not convex, and the scale of the features counts.
+    Maximises the expected number of items whose random neighbour, drawn with probability ∝
+    exp(−‖L(x_i − x_j)‖²), is of their class. Time and memory grow with the square of the number of
+    items. The objective is not convex, and the scale of the features counts.
 
     Parameters
     ----------
     n_components : int or None
-        Of the embedding, at most the number of features; None: as many as that.
+        Number of components of the embedding, at most the number of features; None for as many.
     init : {"auto", "pca", "lda", "identity", "random"}
         The first L, as scikit-learn's.
     max_iter : int
-        Most steps of L-BFGS.
+        Maximum number of steps of L-BFGS.
     tol : float
         Tolerance of L-BFGS.
     random_state : int, Generator or None
@@ -64,7 +64,7 @@ class NCALearner(LinearLearner):
         converged = analysis.n_iter_ < max_iter
         if not converged:
             warn_user(
-                f"NCALearner stopped after max_iter={max_iter} steps, before L-BFGS was content "
+                f"NCALearner stopped after max_iter={max_iter} steps, before L-BFGS converged "
                 f"(tol={self.tol:g}). Raise max_iter or tol.",
                 ConvergenceWarning,
             )

@@ -23,22 +23,22 @@ class LMNNLearner(LinearLearner):
     """Large Margin Nearest Neighbour (Weinberger and Saul 2009), solved to its optimum over M ⪰ 0.
 
     (1 − μ) Σ_{i,j} ‖L(x_i − x_j)‖² + μ Σ_{i,j,l} max(0, 1 + ‖L(x_i − x_j)‖² − ‖L(x_i − x_l)‖²),
-    where j goes over the k nearest items of i's class in input space and l over the items of
-    other classes. The problem is convex in M = Lᵀ L, and linear maps of the features do not change
-    it but for who the target neighbours are. A step takes O(n² d) time and O(n) memory.
+    where j goes over the k nearest items of i's class in input space and l over the items of other
+    classes. The problem is convex in M = Lᵀ L, and linear maps of the features do not change it,
+    except for which items are target neighbours. A step takes O(n² d) time and O(n) memory.
 
     Parameters
     ----------
     n_components : int or None
-        Of the embedding: the leading ones of M; None: all.
+        Number of components of the embedding: the leading ones of M; None for all.
     k : int
-        Target neighbours an item.
+        Target neighbours per item.
     push : float
-        μ, in (0, 1): how much impostors count, against the pull on target neighbours.
+        μ, in (0, 1): how much impostors count, relative to the pull on target neighbours.
     max_iter : int
-        Most steps.
+        Maximum number of steps.
     tol : float
-        It stops once the loss is known to be within `tol`, relatively, of the least.
+        It stops when the loss is provably within the relative tolerance `tol` of the minimum.
     """
 
     n_components: int | None = None
@@ -78,7 +78,7 @@ def _refuse_small_classes(rows: ClassedRows, k: int) -> None:
     if small.size:
         raise ValueError(
             f"k={k} target neighbours need classes of at least {k + 1} items, but {small.size} "
-            f"item(s) are of smaller ones, first row {rows.items[small[0]]} (class of "
+            f"item(s) are in smaller ones, first row {rows.items[small[0]]} (class of "
             f"{sizes[rows.classes[small[0]]]}). Lower k, or leave these items out."
         )
 
@@ -87,6 +87,6 @@ def _warn_of_early_stop(solution: MarginSolution, max_iter: int, tol: float) -> 
     above = (solution.loss - solution.bound) / solution.loss
     warn_user(
         f"LMNNLearner stopped after max_iter={max_iter} steps, its loss at most {above:.2%} above "
-        f"the least (tol={tol:g}). Raise max_iter or tol.",
+        f"the minimum (tol={tol:g}). Raise max_iter or tol.",
         ConvergenceWarning,
     )

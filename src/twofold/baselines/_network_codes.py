@@ -23,7 +23,7 @@ from twofold.targets import random_signs
 
 @dataclass(eq=False, repr=False)
 class SiameseCodeLearner(CodeLearner, SiameseLearner):
-    """The signs of a Siamese network's points, each component about its median in training.
+    """The signs of a Siamese network's points, each component relative to its median in training.
 
     Parameters
     ----------

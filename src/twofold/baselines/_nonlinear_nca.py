@@ -65,17 +65,17 @@ class NonlinearNCALearner(BatchTrainedLearner):
 
     The method of Salakhutdinov and Hinton (2007), without their pretraining. An item picks one
     other item of its batch, item j with the chance softmax_j(−‖z_i − z_j‖²); p_i is its chance of
-    picking one that is alike. With several labels an item, those that share one are alike. Where
-    classes are many, a larger batch holds more that are alike.
+    picking one that is alike. With several labels per item, those that share one are alike. With
+    many classes, use larger batches, so that they contain alike items.
 
     Parameters
     ----------
     n_components : int
-        Of the embedding, compared by distance.
+        Number of components of the embedding, which is compared by distance.
     loss : {"log", "expected"}
-        −mean log p_i, or 1 − mean p_i. The paper maximises the expected number of right picks,
-        which is the second; the first learns from items whose p_i is near 0 as well, and was
-        better on digits at every learning rate tried.
+        −mean log p_i, or 1 − mean p_i. The paper maximises the expected number of correct picks,
+        which is the second; the first also learns from items whose p_i is near 0, and was better on
+        digits at every learning rate tried.
     embedder, validation_fraction, device, random_state, verbose
         As for `SiameseLearner`; an epoch is a pass over all items, a batch has at least two.
     """

@@ -1,4 +1,4 @@
-"""What networks that are trained on pairs and triplets lose on them."""
+"""The losses of networks that are trained on pairs and triplets."""
 
 from __future__ import annotations
 

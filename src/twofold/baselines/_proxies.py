@@ -1,4 +1,4 @@
-"""Proxies: a point a class that is trained beside the network, by the same optimiser."""
+"""Proxies: a point per class that is trained beside the network, by the same optimiser."""
 
 from __future__ import annotations
 

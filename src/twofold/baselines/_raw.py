@@ -21,12 +21,12 @@ Metric = Literal["euclidean", "cosine"]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class RawFeatures(FlatLearner):
-    """The features as given, images made flat; nothing is learnt.
+    """The features as given, images flattened; nothing is learnt.
 
     Parameters
     ----------
     standardise : bool
-        Bring each feature to mean 0 and deviation 1; one that is constant becomes 0.
+        Whether to scale each feature to mean 0 and standard deviation 1; a constant one becomes 0.
     metric : {"euclidean", "cosine"}
         How they are compared.
     """

@@ -25,24 +25,25 @@ class SiameseLearner(PairTrainedLearner):
     Parameters
     ----------
     n_components : int
-        Of the embedding.
+        Number of components of the embedding.
     loss : {"contrastive", "cosine"}
-        y ‖a − b‖² + (1 − y) max(0, m − ‖a − b‖)², or the cosine's: ½ (2y − 1 − cos(a, b))², whose
-        embedding has unit length and is compared by inner product.
+        y ‖a − b‖² + (1 − y) max(0, m − ‖a − b‖)², or for the cosine ½ (2y − 1 − cos(a, b))², where
+        the embedding has unit length and is compared by inner product.
     start : {"random", "features"}
-        Where training begins: with the network as it is, or with the features as they are, which
-        the network then changes. Of these it keeps the `n_components` leading directions, all of
-        them where there are no more, centred and brought to a root mean square of 1.
+        Where training starts: from the network's random weights, or from the features as given,
+        which the network then changes. In this case the embedding starts as the `n_components`
+        leading directions of the features, or all if there are no more, centred and scaled to a
+        root mean square of 1.
     n_similar, n_dissimilar : int
-        Partners an item that are sampled from labels.
+        Partners per item that are sampled from labels.
     margin : float
         m.
     epoch_size : int, optional
-        Pairs an epoch, drawn anew each time; all of them by default.
+        Pairs per epoch, drawn again each time; all of them by default.
     embedder : "auto", Network or its architecture
         What is trained, and how. "auto" is ``Network("mlp")``; an "auto" learning rate is 0.001.
     validation_fraction : float
-        Share of the pairs that the best epoch is chosen on; 0 keeps the last.
+        Share of the pairs used to select the best epoch; 0 keeps the last.
     device, random_state, verbose
         As for `MetricLearner`.
     """

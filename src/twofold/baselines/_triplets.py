@@ -31,8 +31,8 @@ def triplets_from_pairs(relation: PairRelation, rng: np.random.Generator) -> Tri
     differs = negative != positive
     if not differs.any():
         raise ValueError(
-            "No triplet can be made: no item is stated as alike to one item and not alike to "
-            "another."
+            "No triplet can be formed: no item is stated to be alike to one item and not alike "
+            "to another."
         )
     return TripletRelation(anchor[differs], positive[differs], negative[differs], relation.n_items)
 
@@ -43,7 +43,7 @@ def part_triplets(
     """Part triplets at random into those kept and those held out."""
     if relation.n_triplets < 2:
         raise ValueError(
-            "One triplet cannot be parted into some to train on and some to validate on: set "
+            "A single triplet cannot be split into training and validation: set "
             "validation_fraction=0."
         )
     order = rng.permutation(relation.n_triplets)

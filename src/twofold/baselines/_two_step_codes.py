@@ -1,4 +1,4 @@
-"""Two-step hashing as it was published: pairs give a bit, boosted trees predict it, and so on.
+"""Two-step hashing as published: solve a bit from pairs, predict it by boosted trees, repeat.
 
 Lin and others, "Fast Supervised Hashing with Decision Trees", 2014: the bits that follow are solved
 with the ones that the trees predict, so that they make up for what these get wrong.
@@ -22,16 +22,16 @@ from twofold.targets import PairBits, random_signs
 
 @dataclass(eq=False, repr=False)
 class TwoStepCodeLearner(CodeLearner):
-    """Two-step hashing: each bit is solved for the pairs, then predicted by a classifier.
+    """Two-step hashing: bits are first solved for from the pairs, then predicted by classifiers.
 
     Parameters
     ----------
     n_bits : int
         Of a code.
     n_similar, n_dissimilar : int
-        Partners an item that are sampled from labels.
+        Partners per item that are sampled from labels.
     embedder : "trees" or scikit-learn classifier
-        Predicts a bit; "trees" boosts them by LightGBM (extra ``lightgbm``).
+        Predicts a bit; "trees" are boosted trees from LightGBM (extra ``lightgbm``).
     random_state : int, Generator or None
         Of pairs, starts and trees.
     """

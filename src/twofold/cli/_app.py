@@ -1,4 +1,4 @@
-"""The commands by name, and how a command ends that does not succeed.
+"""The commands by name, and how a command that fails ends.
 
 A module of a command imports typer alone when it is loaded, and what the command needs when it is
 run: `twofold --help` loads them all.

@@ -21,7 +21,7 @@ def ask(
         Path | None,
         typer.Option(
             metavar="MATRIX",
-            help="Features of your own, a row an item: .npy or .npz; the table is then only shown.",
+            help="Your own features, one row per item (.npy or .npz); DATA is then only shown.",
         ),
     ] = None,
     id_column: options.IdColumn = None,
@@ -34,26 +34,24 @@ def ask(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Where answers and the model are kept; by default DATA.ask, beside the data.",
+            help="Where to keep answers and the model; by default DATA.ask, next to the data.",
         ),
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option(metavar="PAIRS", help="Write the answers as pairs (CSV) and stop."),
+        typer.Option(metavar="PAIRS", help="Only write the answers as pairs (CSV)."),
     ] = None,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page, or only print its link.")
     ] = True,
     host: Annotated[
-        str, typer.Option(help="To listen at; any other than this lets other machines in.")
+        str, typer.Option(help="Address to listen on; any other lets other machines in.")
     ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=1, max=65535, help="The first port that is tried.")
-    ] = 8737,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The first port to try.")] = 8737,
     seed: options.Seed = 0,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Ask a person what is the same, on a page, and learn from the answers.
+    """Ask people what is the same, on a web page, and learn from their answers.
 
     Examples: twofold ask photographs/
 
@@ -80,8 +78,8 @@ def ask(
         return
     if host not in LOOPBACK:
         show(
-            f"--host {host}: whoever reaches this machine and has the link, with its token, sees "
-            "the items and can answer. The connection is not encrypted."
+            f"--host {host}: anyone who can reach this machine and has the link with its token can "
+            "see the items and answer. The connection is not encrypted."
         )
     with step_bars() as progress:
         closed = serve(
@@ -106,7 +104,7 @@ def _show_link(opened: Opened, browser: bool) -> None:
     show(
         f"{opened.n_items:,} items{before}. Answers are kept in {opened.project}.",
         f"  {opened.link}",
-        "Ctrl-C ends it; the next `twofold ask` goes on.",
+        "Press Ctrl-C to stop; the next `twofold ask` continues from here.",
     )
     if browser:
         webbrowser.open(opened.link)
@@ -119,8 +117,8 @@ def _show_end(closed: Closed) -> None:
         show(f"{closed.n_looks:,} answers are in {closed.project}.")
         return
     show(
-        f"{closed.n_looks:,} answers are in {closed.project}, the latest model in {closed.model}. "
-        "With a threshold and its scores:",
+        f"{closed.n_looks:,} answers are in {closed.project}, and the latest model is in "
+        f"{closed.model}. To get a threshold and scores:",
         f"  twofold fit --project {closed.project} --out model",
     )
 

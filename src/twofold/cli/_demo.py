@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Where the page is written.")] = Path(
-        "twofold-demo.html"
-    ),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    out: Annotated[Path, typer.Option(help="The HTML page to write.")] = Path("twofold-demo.html"),
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Fewer epochs than usual, for a quick look.")
+        int | None, typer.Option(min=1, help="Number of epochs; fewer than usual for a quick look.")
     ] = None,
 ) -> None:
-    """Learn scikit-learn's digits beside a Siamese network; ends in a page to open."""
+    """Compare Twofold with a Siamese network on handwritten digits, and write a page."""
     from twofold._core.files import check_place, write_text
     from twofold.experiments import DEMO_METHODS, run_demo
     from twofold.report import demo_page

@@ -26,25 +26,25 @@ def embed(
     data: Annotated[
         list[Path],
         typer.Argument(
-            metavar="DATA", help=f"{options.DATA_HELP} Several, or 'in/*.parquet', are shards."
+            metavar="DATA", help=f"{options.DATA_HELP} Also several files, or 'in/*.parquet'."
         ),
     ],
     out: Annotated[
         Path,
         typer.Option(
-            help="A .parquet file with ids and points, or a .npy file; of shards a folder, which "
-            "gets a .parquet file for each."
+            help="A .parquet file for ids and points, or a .npy file; for several files, a folder "
+            "that gets a .parquet file for each."
         ),
     ],
     id_column: options.IdColumn = None,
     engine: Annotated[
-        Engine, typer.Option(help="Of shards: one after the other here, or side by side on Ray.")
+        Engine, typer.Option(help="Embed several files one by one here, or in parallel on Ray.")
     ] = Engine.local,
     device: options.Device = "auto",
     overwrite: options.Overwrite = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Write the points of all rows, a piece at a time. What was done of shards is not done again.
+    """Write the points of all rows. Files that are already embedded are skipped.
 
     Examples: twofold embed model products.csv --out points.parquet
 
@@ -65,7 +65,7 @@ def embed(
         _embed_shards(shards, as_json)
         return
     if engine is Engine.ray:
-        raise ValueError("--engine ray is for several files: name a pattern, as 'in/*.parquet'.")
+        raise ValueError("--engine ray is for several files: give a pattern as 'in/*.parquet'.")
     request = EmbedRequest(
         model=model,
         data=data[0],
@@ -95,9 +95,9 @@ def _embed_file(request: EmbedRequest, as_json: bool) -> None:
             }
         )
         return
-    ids = "" if result.ids_file is None else f", their ids in {result.ids_file}"
+    ids = "" if result.ids_file is None else f", and their ids to {result.ids_file}"
     show(
-        f"{result.n_items:,} points of {result.n_components} numbers are in {result.out}{ids}. "
+        f"Wrote {result.n_items:,} points of {result.n_components} numbers to {result.out}{ids}. "
         f"Compare them by {COMPARISONS[result.metric]}."
     )
 
@@ -122,12 +122,12 @@ def _embed_shards(request: EmbedShardsRequest, as_json: bool) -> None:
             }
         )
     else:
-        before = f" {result.n_done_before} files were done before." if result.n_done_before else ""
-        ids = "" if result.are_ids_compared else " Ids were not compared across so many rows."
+        before = f" {result.n_done_before} files were already done." if result.n_done_before else ""
+        ids = "" if result.are_ids_compared else " There are too many rows to compare their ids."
         n_now = result.n_shards - result.n_done_before - len(result.failures)
         show(
-            f"{result.n_items:,} points of {result.n_components} numbers, of {n_now} files, are in "
-            f"{result.out}.{before}{ids} Compare them by {COMPARISONS[result.metric]}."
+            f"Wrote {result.n_items:,} points of {result.n_components} numbers, from {n_now} "
+            f"files, to {result.out}.{before}{ids} Compare them by {COMPARISONS[result.metric]}."
         )
     if result.why_incomplete is not None:
         raise ValueError(result.why_incomplete)

@@ -21,7 +21,9 @@ def evaluate(
     right: options.Right = None,
     pairs: Annotated[
         Path | None,
-        typer.Option(metavar="PAIRS", help="CSV or Parquet with left, right and similar."),
+        typer.Option(
+            metavar="PAIRS", help="CSV or Parquet with the columns left, right and similar."
+        ),
     ] = None,
     labels: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Rows with the same value are alike.")
@@ -30,14 +32,14 @@ def evaluate(
     threshold: options.Threshold = None,
     page: Annotated[
         Path | None,
-        typer.Option("--page", "--out", help="An HTML page with the curves and the errors."),
+        typer.Option("--page", "--out", help="Write an HTML page with curves and errors."),
     ] = None,
     device: options.Device = "auto",
     seed: options.Seed = 0,
     overwrite: options.Overwrite = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Score a model on rows and statements that it has not seen.
+    """Score a model on rows and pairs that it has not seen.
 
     Example: twofold evaluate model left.csv --right right.csv --pairs test.csv --page page.html
     """
@@ -88,13 +90,13 @@ def _print(evaluation: Evaluation) -> None:
             ("score", "value"),
             rows,
             title=f"{scores.n_similar + scores.n_dissimilar:,} pairs, {scores.n_similar:,} of them "
-            f"alike; by the {evaluation.by}, from {scores.threshold:.4g} on",
+            f"alike; {evaluation.by} with threshold {scores.threshold:.4g}",
             text=("score",),
         )
     )
     for title, wrong, n_wrong in (
-        ("Called alike, and are not", evaluation.false_alarms, evaluation.n_false_alarms),
-        ("Alike, and not found", evaluation.misses, evaluation.n_misses),
+        ("Called alike, but are not", evaluation.false_alarms, evaluation.n_false_alarms),
+        ("Alike, but not found", evaluation.misses, evaluation.n_misses),
     ):
         shown = [row for one in wrong[:SHOWN_ERRORS] for row in (*_side_by_side(one), None)]
         if shown:
@@ -102,7 +104,7 @@ def _print(evaluation: Evaluation) -> None:
                 table(
                     ("", "left", "right"),
                     shown,
-                    title=f"{title}: {n_wrong:,}, of which these first",
+                    title=f"{title}: {n_wrong:,}, the worst of them",
                     text=("", "left", "right"),
                 )
             )

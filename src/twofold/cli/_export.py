@@ -12,11 +12,11 @@ from twofold.cli import _options as options
 
 def export(
     model: options.Model,
-    onnx: Annotated[Path, typer.Option(metavar="FILE", help="An .onnx file.")],
+    onnx: Annotated[Path, typer.Option(metavar="FILE", help="The .onnx file to write.")],
     overwrite: options.Overwrite = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Write a model as one ONNX file, its scaling and metric inside.
+    """Export a model to a single ONNX file, including its scaling and metric.
 
     Example: twofold export model --onnx model.onnx
     """
@@ -36,6 +36,6 @@ def export(
         )
         return
     show(
-        f"{result.out} gives points of {result.n_components} numbers, to be compared by "
+        f"Wrote {result.out}. It gives points of {result.n_components} numbers, to be compared by "
         f"{result.metric}. {result.note}"
     )

@@ -20,7 +20,7 @@ MOST_COLUMNS = 30
 
 
 def fit(
-    out: Annotated[Path, typer.Option(metavar="MODEL", help="Folder that gets the model.")],
+    out: Annotated[Path, typer.Option(metavar="MODEL", help="Folder to write the model to.")],
     data: Annotated[
         Path | None, typer.Argument(metavar="[DATA]", help=options.DATA_HELP, show_default=False)
     ] = None,
@@ -29,22 +29,22 @@ def fit(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Rows with the same value are alike; several labels with ; or | between them are "
-            "alike if they share one.",
+            help="Rows with the same value are alike. Rows with several labels, separated by ; or "
+            "|, are alike if they share one.",
         ),
     ] = None,
     pairs: Annotated[
         Path | None,
         typer.Option(
             metavar="PAIRS",
-            help="CSV or Parquet with the columns left, right and similar (0/1, yes/no, a grade).",
+            help="CSV or Parquet with the columns left, right and similar (0/1, yes/no, grade).",
         ),
     ] = None,
     valid: Annotated[
         Path | None,
         typer.Option(
             metavar="PAIRS",
-            help="Pairs to score on and to choose the threshold; else a fifth is held out.",
+            help="Pairs for scores and for the threshold; by default a fifth is held out.",
         ),
     ] = None,
     triplets: Annotated[
@@ -58,7 +58,7 @@ def fit(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="A folder of `twofold ask`, in place of DATA and PAIRS: learn from its answers.",
+            help="Learn from the answers in this folder of `twofold ask`, without DATA and PAIRS.",
         ),
     ] = None,
     id_column: options.IdColumn = None,
@@ -68,25 +68,28 @@ def fit(
     image_size: options.ImageSize = None,
     text_model: options.TextModel = None,
     components: Annotated[
-        int | None, typer.Option(min=1, help="Numbers of a point; by default chosen.")
+        int | None,
+        typer.Option(min=1, help="Numbers per point; by default selected for you."),
     ] = None,
     metric: Annotated[
         Literal["auto", "seen", "unseen"],
-        typer.Option(help="Which kinds are compared later, where rows have classes."),
+        typer.Option(
+            help="With classes: will you compare kinds seen in training, new kinds, or both (auto)?"
+        ),
     ] = "auto",
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Passes of a network over the rows.")
+        int | None, typer.Option(min=1, help="Number of passes over the rows, for a network.")
     ] = None,
     device: options.Device = "auto",
     seed: options.Seed = 0,
     overwrite: options.Overwrite = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Learn from your own files what is alike.
+    """Learn a metric from your own files.
 
     Examples: twofold fit products.csv --right offers.csv --pairs decisions.csv --out model
 
-    twofold fit photographs/ --out model (one folder a class)
+    twofold fit photographs/ --out model (one subfolder per class)
     """
     from twofold.cli._console import show_json, step_bars
     from twofold.tasks import FitRequest, fit_files
@@ -128,7 +131,7 @@ def fit(
 def _data_of(data: Path | None, project: Path | None) -> Path:
     """Return the data, or the project that knows them."""
     if (data is None) == (project is None):
-        raise ValueError("Name DATA, or by --project a folder of `twofold ask`, one of the two.")
+        raise ValueError("Give either DATA or --project with a folder of `twofold ask`.")
     place = data if project is None else project
     assert place is not None
     return place
@@ -192,8 +195,8 @@ def _scores(result: FitResult) -> Any:
             (title, *(figure(one.scores, name) for one in result.candidates))
             for title, name in SCORES.items()
         ],
-        title=f"On {n_pairs:,} pairs that were held out, {scores.n_similar:,} of them alike "
-        "(95 % intervals), each at its own threshold",
+        title=f"On {n_pairs:,} held-out pairs, {scores.n_similar:,} alike, each at its own "
+        "threshold (95 % intervals)",
         text=("",),
     )
 
@@ -205,15 +208,15 @@ def _print_decision(result: FitResult) -> None:
     if decision.threshold is None:
         return
     if decision.by == "pair model":
-        limit = f"from a probability of {decision.threshold:.4g} on"
+        limit = f"if its probability is at least {decision.threshold:.4g}"
     elif result.metric == "euclidean":  # whose similarity is the negative distance
-        limit = f"up to a distance of {-decision.threshold:.4g}"
+        limit = f"if its distance is at most {-decision.threshold:.4g}"
     else:
-        limit = f"from a similarity of {decision.threshold:.4g} on"
+        limit = f"if its similarity is at least {decision.threshold:.4g}"
     show(
         f"The {decision.by} decides: a pair is alike {limit}. "
-        "It was chosen on pairs that were held out, so F1 flatters a little: for others see "
-        "`twofold evaluate`."
+        "This threshold was chosen on the held-out pairs, so their F1 is a little optimistic; "
+        "score other pairs with `twofold evaluate`."
     )
 
 

@@ -1,4 +1,4 @@
-"""`twofold index MODEL DATA --out INDEX`: points that are kept, to be searched and served."""
+"""`twofold index MODEL DATA --out INDEX`: an index of points, to search and serve."""
 
 from __future__ import annotations
 
@@ -26,47 +26,47 @@ def index(
         list[Path],
         typer.Argument(
             metavar="DATA",
-            help="CSV, TSV, Parquet, .npy or .npz; or what twofold embed wrote. Several, or a "
-            "pattern in quotes.",
+            help="CSV, TSV, Parquet, .npy or .npz, or files written by twofold embed. Also "
+            "several files, or a pattern in quotes.",
         ),
     ],
     out: Annotated[
         Path,
-        typer.Option(help="The folder of the index; one that is there takes in the rows, by id."),
+        typer.Option(help="Folder of the index; if it exists, rows are added or replaced by id."),
     ],
     store: Annotated[
         Store | None,
         typer.Option(
-            help="folder: ours, the default. faiss: ours and a file for FAISS. lance, qdrant: a "
-            "database."
+            help="folder: Twofold's own, the default; faiss: with an additional file for FAISS; "
+            "lance or qdrant: a database."
         ),
     ] = None,
     columns: Annotated[
         list[str] | None,
         typer.Option(
-            "--columns", metavar="COLUMN", help="Columns to keep beside; may be given again."
+            "--columns", metavar="COLUMN", help="A column to keep with the points; can be repeated."
         ),
     ] = None,
     url: Annotated[
         str | None,
-        typer.Option(help="Of a Qdrant server; without it Qdrant keeps a folder by itself."),
+        typer.Option(help="URL of a Qdrant server; without it, Qdrant uses a local folder."),
     ] = None,
     factory: Annotated[
         str | None,
-        typer.Option(help="FAISS's own description of its index, as OPQ16,IVF4096,PQ16."),
+        typer.Option(help="Type of the FAISS index in FAISS's notation, e.g. OPQ16,IVF4096,PQ16."),
     ] = None,
     memory: Annotated[
         str | None,
         typer.Option(
-            help='What a point may take, as "64 bytes an item": neighbours are then approximate. '
-            "By default points are kept as they are.",
+            help='Compress points, for instance to "64 bytes an item"; neighbours are then '
+            "approximate. By default points are not compressed.",
         ),
     ] = None,
     id_column: options.IdColumn = None,
     device: options.Device = "auto",
     as_json: options.AsJson = False,
 ) -> None:
-    """Keep the points of all rows, to be searched and served. Again, it takes in new rows.
+    """Build an index of points to search and serve, or add rows to one.
 
     Example: twofold index model products.csv --out products.index --columns title --columns price
     """
@@ -100,7 +100,6 @@ def index(
         )
         return
     show(
-        f"{result.n_taken_in:,} rows were taken in; {result.n_items:,} items are in {result.out}. "
-        "Next:",
+        f"Added {result.n_taken_in:,} rows; {result.out} now has {result.n_items:,} items. Next:",
         f"  twofold serve {model} --index {result.out}",
     )

@@ -23,36 +23,36 @@ def inspect(
     pairs: Annotated[
         Path,
         typer.Argument(
-            help="CSV or Parquet with the columns left, right, similar and, if wanted, weight."
+            help="CSV or Parquet with the columns left, right, similar and optionally weight."
         ),
     ],
     features: Annotated[
         Path | None,
         typer.Option(
-            help="A row an item, to find suspicious pairs by too: CSV, Parquet or NumPy. Text, "
-            "categories and dates are told apart by themselves."
+            help="Features to find suspicious pairs with, one row per item: CSV, Parquet or NumPy. "
+            "Text, categories and dates are detected automatically."
         ),
     ] = None,
     right: Annotated[
         Path | None,
-        typer.Option(help="A second table, with the same columns, that `right` names rows of."),
+        typer.Option(help="A second table with the same columns, for the rows in `right`."),
     ] = None,
     key: Annotated[
-        str | None, typer.Option(help="The column of the features that names the rows.")
+        str | None, typer.Option(help="The column of the features with the ids of the rows.")
     ] = None,
     suspicious: Annotated[
-        int, typer.Option(min=0, help="How many suspicious pairs are listed.")
+        int, typer.Option(min=0, help="Number of suspicious pairs to list.")
     ] = 20,
     suggest: Annotated[
-        int, typer.Option(min=0, help="How many pairs to ask next are listed; needs --features.")
+        int, typer.Option(min=0, help="Number of pairs to suggest asking about; needs --features.")
     ] = 0,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was found as JSON, and nothing else.")
+        bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Where a page is written.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Write an HTML page to this file.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
 ) -> None:
-    """Say whether pairs are enough, consistent and connected, and which are suspicious.
+    """Check whether pairs are enough, consistent and connected, and which look wrong.
 
     Example: twofold inspect decisions.csv --features products.csv --out page.html
     """
@@ -64,12 +64,11 @@ def inspect(
         check_place(out)  # before the work, not after it
     if suggest and features is None:
         raise ValueError(
-            f"--suggest {suggest} needs --features: what to ask next is found by embeddings of "
-            "them."
+            f"--suggest {suggest} needs --features: questions are found by embedding them."
         )
     for option, given in (("--key", key), ("--right", right)):
         if features is None and given is not None:
-            raise ValueError(f"{option} {given} names a part of the items: give --features too.")
+            raise ValueError(f"{option} {given} refers to the table of items: give --features too.")
     files = read_inspected(pairs, features, right, key=key)
     with step_bars() as show_share:
         inspection = inspect_pairs(
@@ -114,7 +113,7 @@ def _counts(inspection: Inspection) -> Group:
     return table(
         ("what", "number"),
         count_rows(inspection),
-        title="What is stated",
+        title="The statements",
         text=("what",),
         has_header=False,
     )
@@ -125,7 +124,7 @@ def _curve(inspection: Inspection) -> Group:
     return table(
         ("pairs used", "AUROC on others"),
         [(f"{one.n_pairs:,}", f"{one.auroc:.3f} ± {one.standard_error:.3f}") for one in points],
-        title="How many pairs it takes",
+        title="How many pairs are needed",
     )
 
 

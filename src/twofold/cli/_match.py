@@ -16,33 +16,34 @@ def match(
     right: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[RIGHT]", help="The other table; else LEFT is compared with itself."
+            metavar="[RIGHT]", help="The other table; without it, LEFT is compared with itself."
         ),
     ] = None,
     *,
-    out: Annotated[Path, typer.Option(help="A .csv or .parquet file for what was found.")],
+    out: Annotated[Path, typer.Option(help="A .csv or .parquet file for the matches.")],
     id_column: options.IdColumn = None,
     one_to_one: Annotated[
-        bool, typer.Option("--one-to-one", help="Every row at most once, by assignment.")
+        bool,
+        typer.Option("--one-to-one", help="Use each row at most once, by best assignment."),
     ] = False,
     clusters: Annotated[
         bool,
-        typer.Option("--clusters", help="Groups of rows of one table, in place of pairs."),
+        typer.Option("--clusters", help="Write groups of rows of one table, instead of pairs."),
     ] = False,
     previous: Annotated[
         Path | None,
-        typer.Option(help="Groups found before, so that their names stay when rows are added."),
+        typer.Option(help="Groups from an earlier run, so that they keep their names."),
     ] = None,
     threshold: options.Threshold = None,
     candidates: Annotated[
-        int, typer.Option(min=1, help="Candidates of a row that a pair model decides on.")
+        int, typer.Option(min=1, help="Candidates per row for a pair model to decide on.")
     ] = 20,
     columns: options.Columns = None,
     device: options.Device = "auto",
     overwrite: options.Overwrite = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Find all pairs that are alike, by search.
+    """Find all pairs of rows that are alike.
 
     Example: twofold match model products.csv offers.csv --one-to-one --out matches.csv
     """
@@ -84,6 +85,6 @@ def match(
     groups = "" if result.n_groups is None else f" in {result.n_groups:,} groups"
     show(
         f"{rows} rows, {result.n_candidates:,} candidates: {result.n_matches:,} pairs are alike"
-        f"{groups} (by the {result.by}, from a {what} of {result.threshold:.4g} on).",
-        f"They are in {result.out}.",
+        f"{groups} ({what} of at least {result.threshold:.4g} by the {result.by}).",
+        f"Wrote {result.out}.",
     )

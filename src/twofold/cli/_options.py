@@ -9,42 +9,40 @@ import typer
 
 DATA_HELP = "CSV, TSV, Parquet, .npy, .npz, or a folder of images."
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that twofold fit wrote.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder written by twofold fit.")]
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=DATA_HELP)]
 Right = Annotated[
     Path | None,
-    typer.Option(metavar="DATA", help="The second table, where pairs are between two."),
+    typer.Option(metavar="DATA", help="The second table, if pairs are between two tables."),
 ]
 IdColumn = Annotated[
     str | None,
     typer.Option(
         "--id",
         metavar="COLUMN",
-        help='The column that names the rows; by default "id", if there is one, else row numbers '
-        "from 0.",
+        help='The column with the ids of the rows; by default "id" if there is one, otherwise row '
+        "numbers from 0.",
     ),
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--columns", metavar="COLUMN", help="Columns to show; may be given again."),
+    typer.Option("--columns", metavar="COLUMN", help="A column to show; can be repeated."),
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace what is there under that name.")
-]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file or folder.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
 Threshold = Annotated[
     float | None,
-    typer.Option(help="From when on a pair is alike; by default what fit chose."),
+    typer.Option(help="A pair is alike from this value on; by default the one from fit."),
 ]
 Text = Annotated[
     list[str] | None,
-    typer.Option("--text", metavar="COLUMN", help="A column that is text; may be given again."),
+    typer.Option("--text", metavar="COLUMN", help="Treat this column as text; can be repeated."),
 ]
 OnlyColumns = Annotated[
     list[str] | None,
-    typer.Option("--columns", metavar="COLUMN", help="Only these columns; may be given again."),
+    typer.Option("--columns", metavar="COLUMN", help="Use only this column; can be repeated."),
 ]
 Image = Annotated[
     str | None,
@@ -52,7 +50,7 @@ Image = Annotated[
 ]
 ImageSize = Annotated[
     int | None,
-    typer.Option("--image-size", min=8, max=512, help="Pixels of a side that images get."),
+    typer.Option("--image-size", min=8, max=512, help="Scale images to this many pixels a side."),
 ]
 TextModel = Annotated[
     Path | None,

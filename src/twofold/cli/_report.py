@@ -10,19 +10,19 @@ import typer
 
 def report(
     runs: Annotated[
-        Path, typer.Argument(help="A folder with run records, as `twofold reproduce` makes them.")
+        Path, typer.Argument(help="A folder with run records, as written by `twofold reproduce`.")
     ],
-    out: Annotated[Path, typer.Option(help="Where the page is written.")] = Path(
+    out: Annotated[Path, typer.Option(help="The HTML page to write.")] = Path(
         "twofold-report.html"
     ),
     markdown: Annotated[
-        Path | None, typer.Option(help="Where the same tables are written as Markdown.")
+        Path | None, typer.Option(help="Also write the tables as Markdown to this file.")
     ] = None,
     latex: Annotated[
-        Path | None, typer.Option(help="Where they are written as LaTeX, for a paper.")
+        Path | None, typer.Option(help="Also write the tables as LaTeX to this file.")
     ] = None,
 ) -> None:
-    """Make one page of run records: tables, curves and the paper's figures beside ours."""
+    """Make a page of run records: tables, curves, and the paper's figures next to ours."""
     from twofold._core.files import check_place, write_text
     from twofold.experiments import read_records
     from twofold.report import latex_tables, paper_page, paper_tables, read_galleries
@@ -31,7 +31,7 @@ def report(
     seen: dict[Path, str] = {}
     for option, place in outputs.items():
         if place is not None and (same := seen.setdefault(check_place(place), option)) != option:
-            raise ValueError(f"{same} and {option} both name {place}: name two files.")
+            raise ValueError(f"{same} and {option} both name {place}: give different files.")
     records, galleries = read_records(runs), read_galleries(runs)
     page = write_text(out, paper_page(records, galleries))
     for place, written in ((markdown, paper_tables), (latex, latex_tables)):

@@ -56,40 +56,42 @@ def reproduce(
     bits: Annotated[
         str | None,
         typer.Option(
-            help="Learn codes of so many bits, for instance 16,32,48,64, and score how they rank.",
+            help="Learn codes of these lengths, e.g. 16,32,48,64, and score how they rank.",
         ),
     ] = None,
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Methods, with commas between; by default fml-c, fml-dp, twofold, siamese; "
+            help="Methods, separated by commas; by default fml-c, fml-dp, twofold, siamese; "
             "others twofold-squared, siamese-cosine, triplet, nonlinear-nca, nca, lmnn, itml, raw, "
             "cross-entropy, one-hot, simplex, supcon, proxy-anchor, multi-similarity, "
             "triplet-miner. With --unseen, all by default: twofold-unseen, twofold-auto, raw, "
             "siamese, supcon, proxy-anchor, multi-similarity, triplet-miner, cross-entropy, "
-            "cross-entropy-whitened. With --bits, all by default: codes, codes-trees, real-valued, "
-            "lsh, itq, two-step, siamese-codes, fixed-codes."
+            "cross-entropy-whitened. With --bits by default codes, codes-trees, real-valued, lsh, "
+            "itq, two-step, siamese-codes, fixed-codes; another codes-trees-overlap."
         ),
     ] = None,
     seeds: Annotated[
-        str, typer.Option(help="How many seeds, or the seeds with commas between.")
+        str, typer.Option(help="Number of seeds, or the seeds themselves, separated by commas.")
     ] = "1",
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="In place of the protocol's, for a quick look.")
+        int | None,
+        typer.Option(min=1, help="Number of epochs instead of the protocol's, for a quick look."),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
     data_dir: Annotated[
-        Path | None, typer.Option(help="Where the sets lie; by default what TWOFOLD_DATA names.")
+        Path | None,
+        typer.Option(help="Folder of the data sets; by default the one in TWOFOLD_DATA."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder that gets the records.")] = Path("runs"),
+    out: Annotated[Path, typer.Option(help="Folder to write the records to.")] = Path("runs"),
     download: Annotated[
         bool,
-        typer.Option("--download", help="Fetch the set if it is not there, where it is public."),
+        typer.Option("--download", help="Download the set if it is missing, where it is public."),
     ] = False,
 ) -> None:
     """Run the paper's protocol on a set, or score kinds never seen.
 
-    A run that was interrupted goes on where it was.
+    A run that was interrupted continues where it stopped.
     """
     chosen = None
     if methods is not None:
@@ -99,7 +101,7 @@ def reproduce(
 
     check_folder_place(out)  # before the work, not after it
     if unseen and bits is not None:
-        raise ValueError("--unseen and --bits are two protocols: give one of them.")
+        raise ValueError("--unseen and --bits are different protocols: give only one of them.")
     if bits is not None:
         _reproduce_codes(request, _numbers("--bits", bits))
         return
@@ -114,7 +116,7 @@ def _reproduce_paper(request: Request) -> None:
 
     if request.set_name is SetName.omniglot:
         raise ValueError(
-            "omniglot is not one of the paper's sets, and is run for kinds never seen only: "
+            "omniglot is not one of the paper's sets, and only has protocols for kinds never seen: "
             "add --unseen."
         )
     if request.download:
@@ -142,11 +144,11 @@ def _reproduce_codes(request: Request, bits: tuple[int, ...]) -> None:
     """Run codes of several lengths."""
     from rich.text import Text
 
-    from twofold.experiments import CODE_METHODS, PROTOCOLS, reproduce_codes
+    from twofold.experiments import DEFAULT_CODE_METHODS, PROTOCOLS, reproduce_codes
 
     name = request.set_name.value
     if name not in PROTOCOLS:
-        raise ValueError(f"{name} is run for kinds never seen only: add --unseen.")
+        raise ValueError(f"{name} only has protocols for kinds never seen: add --unseen.")
     if request.download:
         _download(request)
     for n_bits in bits:
@@ -157,7 +159,7 @@ def _reproduce_codes(request: Request, bits: tuple[int, ...]) -> None:
                 name,
                 request.out,
                 bits=(n_bits,),
-                methods=tuple(CODE_METHODS) if request.methods is None else request.methods,
+                methods=DEFAULT_CODE_METHODS if request.methods is None else request.methods,
                 seeds=request.seeds,
                 epochs=request.epochs,
                 device=request.device,
@@ -202,7 +204,7 @@ def _reproduce_unseen(request: Request) -> None:
 
 
 def _say_where(n_records: int, place: Path, out: Path) -> None:
-    show(f"{n_records} records in {place}. `twofold report {out}` makes a page of them.")
+    show(f"{n_records} records are in {place}. `twofold report {out}` makes a page of them.")
 
 
 def _download(request: Request) -> None:
@@ -249,7 +251,7 @@ def _numbers(option: str, text: str) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise ValueError(
-            f"{option} takes a number, or numbers with commas between, got {text!r}."
+            f"{option} takes a number, or numbers separated by commas, got {text!r}."
         ) from None
 
 
@@ -257,5 +259,7 @@ def _seeds(text: str) -> tuple[int, ...]:
     """Read "3" as the seeds 0, 1, 2, and "4,7" as the seeds 4 and 7."""
     numbers = _numbers("--seeds", text)
     if min(numbers) < 0 or (len(numbers) == 1 and numbers[0] < 1):
-        raise ValueError(f"--seeds takes a number from 1 on, or seeds from 0 on, got {text!r}.")
+        raise ValueError(
+            f"--seeds takes a number of at least 1, or seeds of at least 0, got {text!r}."
+        )
     return tuple(range(numbers[0])) if len(numbers) == 1 and "," not in text else numbers

@@ -17,26 +17,26 @@ SHOWN_QUERIES = 5
 
 def search(
     model: options.Model,
-    index: Annotated[Path, typer.Option(metavar="DATA", help="The rows that are searched.")],
-    query: Annotated[Path, typer.Option(metavar="DATA", help="The rows that are asked about.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many nearest of each.")] = 10,
+    index: Annotated[Path, typer.Option(metavar="DATA", help="The rows to search in.")],
+    query: Annotated[Path, typer.Option(metavar="DATA", help="The rows to search for.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of neighbours per row.")] = 10,
     columns: options.Columns = None,
     id_column: options.IdColumn = None,
     out: Annotated[
-        Path | None, typer.Option(help="A .csv or .parquet file for all that was found.")
+        Path | None, typer.Option(help="A .csv or .parquet file for all results.")
     ] = None,
     store: Annotated[
         Path | None,
-        typer.Option(help="Where the index is kept; by default beside DATA, as DATA.index."),
+        typer.Option(help="Where to keep the index; by default next to DATA, as DATA.index."),
     ] = None,
     page: Annotated[
-        Path | None, typer.Option(help="An HTML page with the neighbours; images are shown.")
+        Path | None, typer.Option(help="Write an HTML page of the neighbours, with images.")
     ] = None,
     device: options.Device = "auto",
     overwrite: options.Overwrite = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Find the nearest rows. The index is kept: the next time only new rows are embedded.
+    """Find the nearest rows. The index is kept, so that next time only new rows are embedded.
 
     Example: twofold search model --index products.csv --query new.csv -k 5 --columns title
     """
@@ -70,13 +70,13 @@ def search(
         for number in range(min(SHOWN_QUERIES, len(result.query_ids))):
             show(_nearest(result, number))
         if len(result.query_ids) > SHOWN_QUERIES:
-            show(f"{len(result.query_ids):,} queries in all: --out FILE writes every one.")
+            show(f"These are {SHOWN_QUERIES} of {len(result.query_ids):,}; --out FILE writes all.")
     else:
-        show(f"The {k} nearest of {len(result.query_ids):,} rows are in {out}.")
+        show(f"Wrote the {k} nearest neighbours of {len(result.query_ids):,} rows to {out}.")
     if page is not None:
         show(f"Open {page} in a browser.")
     show(
-        f"{result.n_items:,} rows are in the index, {result.n_embedded:,} of them embedded now; it "
+        f"The index has {result.n_items:,} rows, {result.n_embedded:,} of them newly embedded; it "
         f"is kept in {result.store}."
     )
 

@@ -20,31 +20,35 @@ def serve(
         Path | None,
         typer.Option(
             metavar="INDEX",
-            help="A folder that twofold index or twofold search wrote: its neighbours are served.",
+            help="An index from twofold index or twofold search, to serve neighbours from.",
         ),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="To listen at; any other than this lets other machines in.")
+        str, typer.Option(help="Address to listen on; any other lets other machines in.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 is any that is free.")] = 8738,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
+    ] = 8738,
     max_batch: Annotated[
-        int, typer.Option(min=1, max=65536, help="Items that are embedded at a time.")
+        int, typer.Option(min=1, max=65536, help="Items to embed at a time.")
     ] = 256,
     max_wait: Annotated[
         float,
-        typer.Option(min=0, max=10_000, help="Milliseconds that the first of a batch waits."),
+        typer.Option(min=0, max=10_000, help="Milliseconds to wait for more items for a batch."),
     ] = 2.0,
     max_body: Annotated[
-        float, typer.Option(min=0.001, max=4096, help="Megabytes of a request.")
+        float, typer.Option(min=0.001, max=4096, help="Largest request, in megabytes.")
     ] = 16.0,
-    max_items: Annotated[int, typer.Option(min=1, max=2**20, help="Items of a request.")] = 4096,
+    max_items: Annotated[
+        int, typer.Option(min=1, max=2**20, help="Most items in a request.")
+    ] = 4096,
     rate: Annotated[
         float | None,
-        typer.Option(min=0.001, help="Requests a second of one address; by default any number."),
+        typer.Option(min=0.001, help="Most requests a second per address; by default unlimited."),
     ] = None,
     device: options.Device = "auto",
 ) -> None:
-    """Answer over HTTP: points, similarities and neighbours of the items that are sent.
+    """Serve points, similarities and neighbours over HTTP.
 
     Example: twofold serve model --index products.csv.index
     """
@@ -68,11 +72,11 @@ def serve(
     )
     if host not in LOOPBACK:
         show(
-            f"--host {host}: whoever reaches this machine can use the model and read the index. "
-            "The connection is not encrypted, and nobody is asked who they are."
+            f"--host {host}: anyone who can reach this machine can use the model and read the "
+            "index, without a password. The connection is not encrypted."
         )
     closed = run(request, on_open=_show_opened)
-    show(f"{closed.n_requests:,} requests were answered.")
+    show(f"Answered {closed.n_requests:,} requests.")
 
 
 def _show_opened(opened: Opened) -> None:
@@ -80,9 +84,9 @@ def _show_opened(opened: Opened) -> None:
 
     facts = opened.facts
     indexed = facts["n_indexed"]
-    beside = "" if indexed is None else f", and the neighbours among {indexed:,} items"
+    beside = "" if indexed is None else f" and neighbours among {indexed:,} items"
     show(
-        f"Points of {facts['n_components']} numbers{beside}. How to ask:",
+        f"Serving points of {facts['n_components']} numbers{beside}. How to use it:",
         f"  {opened.address}/",
-        "Ctrl-C ends it, once what is in flight is answered.",
+        "Press Ctrl-C to stop; open requests are answered first.",
     )

@@ -1,4 +1,4 @@
-"""What typer refuses in a command line, in one sentence.
+"""Typer's errors about a command line, as one sentence each.
 
 Versions of typer bring click along, or have it inside: what is raised is known by the one class
 that all of them show.

@@ -55,13 +55,13 @@ def zipped_files(archive: Path, max_bytes: int) -> Iterator[tuple[PurePosixPath,
                 path = PurePosixPath(member.filename)
                 if path.is_absolute() or ".." in path.parts or "\\" in member.filename:
                     raise ValueError(
-                        f"{archive} holds {member.filename!r}, a name that leads out of it: do "
-                        "not trust it, and put the official file there."
+                        f"{archive} holds {member.filename!r}, a path outside of it: do not trust "
+                        "this file, and put the official one there."
                     )
                 if member.file_size > max_bytes:
                     raise ValueError(
                         f"{archive} holds {path} of {member.file_size:,} bytes, and {max_bytes:,} "
-                        "are the most it can have: put the official file there."
+                        "is the most it can have: put the official file there."
                     )
                 if not member.is_dir():
                     yield path, members.read(member)

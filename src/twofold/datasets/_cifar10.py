@@ -38,8 +38,8 @@ def load_cifar10(part: Part = "train", data_dir: str | os.PathLike[str] | None =
         50,000 or 10,000 images of three channels.
     data_dir : path, optional
         A folder with ``cifar-10-batches-bin/`` or ``cifar-10-binary.tar.gz`` in it, or in its
-        folder ``cifar10/``; by default what the variable TWOFOLD_DATA names. What is unpacked comes
-        before an archive.
+        folder ``cifar10/``; by default the one in the variable TWOFOLD_DATA. Unpacked files take
+        precedence over an archive.
     """
     check_choice("part", part, get_args(Part))
     folder = data_folder(data_dir)
@@ -70,9 +70,9 @@ def _find(folder: Path, batches: tuple[str, ...]) -> Path:
         for place in (folder / "cifar10" / name, folder / name):
             if place.exists():
                 raise FileNotFoundError(
-                    f"{place} is CIFAR-10's Python version, made of pickles, which are not read: "
-                    f"put the binary version, {ARCHIVE}, into {folder / 'cifar10'}, or "
-                    f"{download_hint('cifar10', folder)}."
+                    f"{place} is the Python version of CIFAR-10, which consists of pickles, and "
+                    f"these are never read: put the binary version, {ARCHIVE}, into "
+                    f"{folder / 'cifar10'}, or {download_hint('cifar10', folder)}."
                 )
     raise FileNotFoundError(
         f"CIFAR-10 is not in {folder}: {place_of('cifar10', folder)}; or "
@@ -93,7 +93,7 @@ def _records(content: bytes, place: Path) -> NDArray[np.uint8]:
     n_records, rest = divmod(len(content), 1 + N_PIXELS)
     if rest or not n_records:
         raise ValueError(
-            f"{place} is damaged, it holds {len(content)} bytes where every image takes "
+            f"{place} is damaged: it has {len(content)} bytes, and every image takes "
             f"{1 + N_PIXELS}: get it again."
         )
     records = np.frombuffer(content, dtype=np.uint8).reshape(n_records, 1 + N_PIXELS)

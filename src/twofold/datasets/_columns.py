@@ -32,7 +32,7 @@ class Columns:
     table : pyarrow.Table
         At least one row.
     notes : tuple of str
-        What was not as usual when the file was read, a sentence each.
+        Anything unusual about the file, one sentence each.
     first_row : int
         Number of the table's first row in the file, which may be read in pieces.
     """
@@ -54,7 +54,7 @@ class Columns:
             meant = nearest_name(missing, self.names)
             there = f"ts columns are {shown_names(self.names)}."
             raise ValueError(
-                f"{self.path} has no column {missing!r}: i{there} Rename the one that is meant."
+                f"{self.path} has no column {missing!r}: i{there} Rename the column that you mean."
                 if meant is None
                 else f"{self.path} has no column {missing!r}. Did you mean {meant!r}? I{there}"
             )
@@ -83,8 +83,8 @@ class Columns:
         is_text = _is_text(column.type)
         if not (is_text or pa.types.is_integer(column.type)):
             raise ValueError(
-                f"The column {name!r} of {self.path} must hold row numbers or keys, whole numbers "
-                f"or text, got {column.type}."
+                f"The column {name!r} of {self.path} must contain row numbers or keys (whole "
+                f"numbers or text), got {column.type}."
             )
         if is_text:
             # "a, b" are the keys a and b.
@@ -109,8 +109,8 @@ class Columns:
         if not _is_number(column.type):
             row, value = _first_text(column)
             raise ValueError(
-                f"The column {name!r} of {self.path} must hold numbers, first not one at "
-                f"{self.place(row)} ({value})."
+                f"The column {name!r} of {self.path} must contain numbers; the first that is not "
+                f"a number is at {self.place(row)} ({value})."
             )
         # Not "safe": a whole number beyond 2**53 is rounded as any other number is.
         numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -130,8 +130,8 @@ class Columns:
         if wrong:
             row = int(np.flatnonzero(np.isin(codes, wrong))[0])
             raise ValueError(
-                f"The column {name!r} of {self.path} must hold numbers, or true and false, or yes "
-                f"and no, first not so at {self.place(row)} "
+                f"The column {name!r} of {self.path} must contain numbers, true and false, or yes "
+                f"and no; the first that is none of these is at {self.place(row)} "
                 f"({coded.dictionary[int(codes[row])].as_py()[:SHOWN_CHARACTERS]!r})."
             )
         return self._finite(name, np.array(values, dtype=np.float64)[codes])
@@ -176,7 +176,7 @@ def existing_file(path: str | os.PathLike[str], suffixes: Collection[str]) -> Pa
     """Return a path to a file that is there and whose name ends in one of `suffixes`."""
     file = Path(path)
     if file.is_dir():
-        raise IsADirectoryError(f"{file} is a folder: name a file in it.")
+        raise IsADirectoryError(f"{file} is a folder: give a file in it.")
     if not file.is_file():
         raise FileNotFoundError(f"The file {file} does not exist.")
     if file.suffix.lower() not in suffixes:
@@ -210,8 +210,8 @@ def unique_ids(columns: Columns, name: str) -> NDArray[Any]:
     if repeated.size:
         row = int(repeated[0])
         raise ValueError(
-            f"The column {name!r} of {columns.path} must name every row differently; first again "
-            f"at {columns.place(row)} ({called[row]!r}), {repeated.size} row(s) in all."
+            f"The column {name!r} of {columns.path} must be different in every row; first "
+            f"repeated at {columns.place(row)} ({called[row]!r}), {repeated.size} row(s) in all."
         )
     return called
 

@@ -13,8 +13,8 @@ def named_folder(data_dir: str | os.PathLike[str] | None) -> Path:
     named = data_dir if data_dir is not None else os.environ.get(VARIABLE)
     if not named:
         raise FileNotFoundError(
-            f"No data folder is named: pass data_dir, or set {VARIABLE} to the folder that holds "
-            "the data sets."
+            f"There is no data folder: pass data_dir, or set {VARIABLE} to the folder of the data "
+            "sets."
         )
     return Path(named)
 

@@ -97,5 +97,5 @@ def _write(
     except OSError as error:
         raise OSError(
             f"The decoded images cannot be kept in {entry.parent} ({error}): set {VARIABLE} to a "
-            f"folder that can be written to, with {np.prod(shape) / 1e9:.2g} GB free."
+            f"writable folder with {np.prod(shape) / 1e9:.2g} GB free."
         ) from error

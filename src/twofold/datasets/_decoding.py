@@ -1,4 +1,4 @@
-"""Image files to arrays of one size: decoded, scaled, and their centre taken, by pillow."""
+"""Image files to arrays of one size: decoded, scaled, and cropped to the centre, by pillow."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def decode(file: ImageFile, prepare: Preparation, mode: Mode = "RGB") -> NDArray
             prepared = prepare(image.convert(mode))
     except DAMAGE as error:
         raise ValueError(
-            f"{file.place} is no image that can be read ({error}): get it again, or take it out "
-            "of the set."
+            f"{file.place} cannot be read as an image ({error}): get it again, or remove it from "
+            "the set."
         ) from error
     pixels = np.asarray(prepared, dtype=np.uint8)
     return pixels.reshape(*pixels.shape[:2], N_CHANNELS[mode]).transpose(2, 0, 1)

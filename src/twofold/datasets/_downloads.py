@@ -95,19 +95,19 @@ def download(
 ) -> list[Path]:
     """Download a set's official files to where its loader looks, and return their paths.
 
-    A file that is there and has the right checksum is not downloaded again; one that is there with
-    another checksum is replaced once the right one has come.
+    An existing file with the right checksum is not downloaded again; one with another checksum is
+    replaced once the right one has arrived.
 
     Parameters
     ----------
     name : str
-        ``"mnist"``, ``"cifar10"`` or ``"omniglot"``. The name of a set without a public download
-        gets a sentence that says which files go where.
+        ``"mnist"``, ``"cifar10"`` or ``"omniglot"``. For a set without a public download, the error
+        message says which files go where.
     data_dir : path, optional
-        The data folder, which is made if it is not there; by default what the variable
-        TWOFOLD_DATA names.
+        The data folder, which is made if it is not there; by default the one
+        in the variable TWOFOLD_DATA.
     progress : callable, optional
-        Called with the number of bytes that have come and of all.
+        Called with the number of bytes downloaded so far and in total.
     """
     check_choice("name", name, dict.fromkeys([*PUBLIC_FILES, *PLACES]))
     folder = named_folder(data_dir)
@@ -200,11 +200,11 @@ def _retrieve(address: str, path: Path, checksum: str, bar: _Bar) -> None:
     except RequestException as error:
         raise _NotGivenError(_in_words(error)) from error
     except ValueError as error:
-        raise _NotGivenError("what came has not the official file's checksum") from error
+        raise _NotGivenError("the downloaded file does not have the official checksum") from error
     except OSError as error:
         raise OSError(
-            f"{path.name} cannot be written to {path.parent} ({error}): name a data folder that "
-            "can be written to."
+            f"{path.name} cannot be written to {path.parent} ({error}): give a writable data "
+            "folder."
         ) from error
 
 
@@ -223,7 +223,7 @@ def _in_words(error: OSError) -> str:
         return f"the answer was {error.response.status_code} {error.response.reason}"
     if isinstance(error, Timeout):
         return f"no answer in {TIMEOUT_SECONDS} s"
-    return "no connection, or one that broke"
+    return "no connection, or it was lost"
 
 
 @contextmanager

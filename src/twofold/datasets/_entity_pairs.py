@@ -1,4 +1,4 @@
-"""Entity resolution: pairs of records, and whether both describe one thing.
+"""Entity resolution: pairs of records, and whether both describe the same thing.
 
 Three of Magellan's sets in Ditto's layout: amazon-google, dblp-acm, fodors-zagats.
 """
@@ -36,7 +36,7 @@ class RecordPairs:
     left, right : ndarray of int64, shape (n_pairs,)
         Numbers of records.
     similar : ndarray of uint8, shape (n_pairs,)
-        1 where both describe one thing.
+        1 if both describe the same thing.
     """
 
     left: NDArray[np.int64]
@@ -109,9 +109,9 @@ def load_entity_pairs(name: str, data_dir: str | os.PathLike[str] | None = None)
     name : {"amazon-google", "dblp-acm", "fodors-zagats"}
         Of the set.
     data_dir : path, optional
-        A folder with ``entity_pairs/<name>/{train,valid,test}.txt.gz`` in it, by default what the
-        variable TWOFOLD_DATA names. A line is a record, a tab, a record, a tab and 0 or 1; a record
-        is ``COL name VAL text``, once a column.
+        A folder with ``entity_pairs/<name>/{train,valid,test}.txt.gz`` in it, by default the one in
+        the variable TWOFOLD_DATA. A line is a record, a tab, a record, a tab, and 0 or 1; a record
+        is ``COL name VAL text``, once per column.
     """
     check_choice("name", name, ENTITY_PAIR_SETS)
     folder = data_folder(data_dir)
@@ -137,8 +137,8 @@ def _read_part(path: Path, left: dict[str, int], right: dict[str, int]) -> Recor
         fields = line.split("\t")
         if len(fields) != 3:
             raise ValueError(
-                f"{path}, line {number}: a line has three fields, record, record and 0 or 1, with "
-                f"tabs between them, but this one has {len(fields)}."
+                f"{path}, line {number}: a line must have three fields separated by tabs (record, "
+                f"record, and 0 or 1), but this one has {len(fields)}."
             )
         first, second, label = (field.strip() for field in fields)
         if label not in LABELS:

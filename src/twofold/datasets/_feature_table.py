@@ -1,4 +1,4 @@
-"""A user's own features: NumPy, CSV or Parquet, a row an item, and what the rows are called."""
+"""A user's own features: NumPy, CSV or Parquet, a row per item, and what the rows are called."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class FeatureTable:
     Attributes
     ----------
     features : ndarray or csr_array of float32, shape (n_items, n_features)
-        What is known of each item.
+        Features of each item.
     keys : ndarray of int64 or of str objects, shape (n_items,)
-        What each row is called; 0 .. n_items - 1 if the file does not say.
+        Id of each row; 0 .. n_items - 1 if the file has none.
     notes : tuple of str
-        What was not as usual when the file was read, a sentence each.
+        Anything unusual about the file, one sentence each.
     """
 
     features: Any
@@ -50,16 +50,17 @@ class FeatureTable:
 
 
 def load_table(path: str | os.PathLike[str], key: str | None = None) -> FeatureTable:
-    """Read features, a row an item.
+    """Read features, one row per item.
 
     Parameters
     ----------
     path : path
-        .npy with one matrix; .npz with one, or a sparse one as scipy.sparse.save_npz writes it;
-        .csv, .tsv, .parquet or .pq whose columns are numbers but for the key.
+        .npy with one matrix; .npz with one matrix, or a sparse one as written by
+        scipy.sparse.save_npz; .csv, .tsv, .parquet or .pq, whose columns are numbers except for the
+        key.
     key : str, optional
-        The column with the rows' keys. By default the one that is called "id", or else the first
-        if it holds text; without either, rows are called by their numbers.
+        The column with the rows' keys. By default the one named "id", or else the first if it has
+        text; without either, the keys are row numbers.
     """
     file = existing_file(path, (".npy", ".npz", *TABLE_SUFFIXES))
     if file.suffix.lower() in (".npy", ".npz"):
@@ -71,7 +72,7 @@ def load_table(path: str | os.PathLike[str], key: str | None = None) -> FeatureT
     named = _key_column(columns, key)
     kept = [name for name in columns.names if name != named]
     if not kept:
-        raise ValueError(f"{file} has no column of features beside {named!r}.")
+        raise ValueError(f"{file} has no column of features besides {named!r}.")
     keys = np.arange(columns.table.num_rows) if named is None else unique_ids(columns, named)
     features = np.empty((columns.table.num_rows, len(kept)), dtype=np.float32)
     for number, name in enumerate(kept):
@@ -94,8 +95,8 @@ def _read_array(file: Path) -> Any:
         return as_sparse(file, arrays)
     if len(arrays) != 1:
         raise ValueError(
-            f"{file} holds {len(arrays)} arrays ({', '.join(list(arrays)[:5])}): save the features "
-            "alone, with np.save or scipy.sparse.save_npz."
+            f"{file} holds {len(arrays)} arrays ({', '.join(list(arrays)[:5])}): save only the "
+            "features, with np.save or scipy.sparse.save_npz."
         )
     return next(iter(arrays.values()))
 

@@ -1,4 +1,4 @@
-"""A folder of images as a table: a row a file, and its class if there is one folder a class."""
+"""A folder of images as a table: a row per file, and its class if there is one folder per class."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def read_image_folder(folder: Path) -> tuple[NDArray[Any], Any, tuple[str, ...]]
     images, n_others = _find_images(folder)
     if not images:
         raise ValueError(
-            f"{folder} holds no image ({', '.join(IMAGE_SUFFIXES)}): name a folder of images, or a "
-            "file."
+            f"{folder} contains no image ({', '.join(IMAGE_SUFFIXES)}): give a folder of images, "
+            "or a file."
         )
     columns = {IMAGE: images}
     labels = [name.rpartition("/")[0] for name in images]
     if all(labels) and len(set(labels)) > 1:
         columns[LABEL] = labels
     ids = np.array(images, dtype=object)
-    notes = (f"{n_others} file(s) in {folder} are no images and were left alone.",)
+    notes = (f"{n_others} file(s) in {folder} are not images and were ignored.",)
     return ids, pa.table(columns), notes if n_others else ()
 
 
@@ -68,5 +68,5 @@ def _refuse_odd_names(folder: Path, images: list[str]) -> None:
             name.encode("utf-8")
         except UnicodeEncodeError:
             raise ValueError(
-                f"{folder} holds a file whose name is not UTF-8 ({name!a}): rename it."
+                f"{folder} contains a file whose name is not UTF-8 ({name!a}): rename it."
             ) from None

@@ -22,7 +22,7 @@ class ImageSet:
     classes : ndarray of int64, shape (n_items,)
         Positions in `class_names`.
     class_names : tuple of str
-        What the classes are called.
+        Names of the classes.
     """
 
     images: NDArray[np.uint8]

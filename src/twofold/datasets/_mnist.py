@@ -33,7 +33,7 @@ def load_mnist(part: Part = "train", data_dir: str | os.PathLike[str] | None = N
     data_dir : path, optional
         A folder with ``mnist/`` in it, which holds ``train-images-idx3-ubyte``,
         ``train-labels-idx1-ubyte``, ``t10k-images-idx3-ubyte`` and ``t10k-labels-idx1-ubyte``, each
-        as it is or with ``.gz``; by default what the variable TWOFOLD_DATA names.
+        as it is or with ``.gz``; by default the one in the variable TWOFOLD_DATA.
     """
     check_choice("part", part, get_args(Part))
     folder = data_folder(data_dir) / "mnist"
@@ -44,12 +44,12 @@ def load_mnist(part: Part = "train", data_dir: str | os.PathLike[str] | None = N
     if len(images) != len(labels):
         raise ValueError(
             f"{images_path} holds {len(images)} images but {labels_path.name} beside it "
-            f"{len(labels)} labels: they are not of one set, get both again."
+            f"{len(labels)} labels: they do not belong to the same set, get both again."
         )
     wrong = np.flatnonzero(labels >= len(DIGITS))
     if wrong.size:
         raise ValueError(
-            f"{labels_path} holds {wrong.size} label(s) that are no digit, first at item "
+            f"{labels_path} holds {wrong.size} label(s) that are not digits, first at item "
             f"{wrong[0]} ({labels[wrong[0]]}): get it again."
         )
     return ImageSet(images[:, None], labels.astype(np.int64), DIGITS)
@@ -89,7 +89,7 @@ def _read_idx(path: Path, n_dims: int) -> NDArray[np.uint8]:
     if len(content) + n_beyond != n_bytes:
         more = "" if n_beyond < CHUNK_BYTES else " or more"
         raise ValueError(
-            f"{path} is damaged, it announces {' × '.join(map(str, shape))} bytes but holds "
+            f"{path} is damaged, it declares {' × '.join(map(str, shape))} bytes but holds "
             f"{len(content) + n_beyond}{more}: get it again."
         )
     return np.frombuffer(content, dtype=np.uint8).reshape(shape)

@@ -28,7 +28,7 @@ class MultilabelSet:
     Attributes
     ----------
     features : csr_array of float32, shape (n_items, n_features)
-        What is known of each item.
+        Features of each item.
     labels : ndarray of uint8, shape (n_items, n_labels)
         1 where the item has the label.
     n_train : int
@@ -44,7 +44,7 @@ class MultilabelSet:
 
 
 def load_multilabel(name: str, data_dir: str | os.PathLike[str] | None = None) -> MultilabelSet:
-    """Read ``multilabel/<name>.npz`` in `data_dir`, by default what TWOFOLD_DATA names."""
+    """Read ``multilabel/<name>.npz`` in `data_dir`, by default the one in TWOFOLD_DATA."""
     check_choice("name", name, MULTILABEL_SETS)
     folder = data_folder(data_dir)
     path = folder / "multilabel" / f"{name}.npz"
@@ -73,6 +73,6 @@ def _unpacked(stored: Mapping[str, NDArray[Any]], n_items: int) -> NDArray[np.ui
     packed, n_labels = stored["Y_packed"], int(stored["n_labels"])
     if packed.shape != (n_items, -(-n_labels // 8)) or packed.dtype != np.uint8:
         raise ValueError(
-            f"{n_labels} labels of {n_items} items do not stand in {packed.dtype}{packed.shape}"
+            f"{n_labels} labels of {n_items} items do not fit into {packed.dtype}{packed.shape}"
         )
     return np.unpackbits(packed, axis=1, count=n_labels)

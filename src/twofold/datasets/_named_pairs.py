@@ -35,9 +35,9 @@ class NamedPairs:
     similar : ndarray of float32, shape (n_pairs,)
         1 for alike, 0 for not alike, a grade in between.
     weight : ndarray of float32, shape (n_pairs,), or None
-        How much a statement counts, if the file says so.
+        How much each statement counts, if the file has weights.
     notes : tuple of str
-        What was not as usual when the file was read, a sentence each.
+        Anything unusual about the file, one sentence each.
     """
 
     left: NDArray[np.int64]
@@ -61,7 +61,7 @@ class NamedTriplets:
     anchor, positive, negative : ndarray of int64, shape (n_triplets,)
         Rows of the records.
     notes : tuple of str
-        What was not as usual when the file was read, a sentence each.
+        Anything unusual about the file, one sentence each.
     """
 
     anchor: NDArray[np.int64]
@@ -78,7 +78,7 @@ def read_pairs(
     Parameters
     ----------
     path : path
-        A .csv, .tsv, .parquet or .pq file with columns left, right, similar and, if wanted, weight.
+        A .csv, .tsv, .parquet or .pq file with columns left, right, similar and, optionally weight.
         Similar is 1, true or yes; 0, false or no; or a grade between 0 and 1.
     left : Records
         What the left column names, by id; by row number, from 0, if no id of the file is known.
@@ -121,7 +121,7 @@ def read_triplets(path: str | os.PathLike[str], records: Records) -> NamedTriple
     wrong = np.flatnonzero((anchor == positive) | (anchor == negative) | (positive == negative))
     if wrong.size:
         raise ValueError(
-            f"{wrong.size} triplet(s) of {columns.path} name an item twice, first at "
+            f"{wrong.size} triplet(s) of {columns.path} contain an item twice, first at "
             f"{columns.place(int(wrong[0]))}. Drop them: they say nothing about the relation."
         )
     notes = (*columns.notes, *(note for _, said in rows.values() for note in said))
@@ -138,7 +138,10 @@ def _rows_of(
     given = columns.ids(name)
     ids, known = as_row_numbers(given, pa.array(names))
     if _are_row_numbers(given, ids, known, records.n_items):
-        note = f"The column {name!r} of {columns.path} holds row numbers of {records.path}, no ids."
+        note = (
+            f"The column {name!r} of {columns.path} contains row numbers of {records.path}, not "
+            "ids."
+        )
         (numbers,) = as_row_numbers(given)
         return np.asarray(numbers.to_numpy(), dtype=np.int64), (note,)
     return look_up(columns, name, ids, known, str(records.path)), ()

@@ -47,8 +47,8 @@ def load_nus_wide_labels(
         161,789 or 107,859 images.
     data_dir : path, optional
         A folder with ``nus_wide/`` in it, which holds ``nus-wide-groundtruth.tar.xz`` or the
-        unpacked ``Groundtruth/TrainTestLabels/Labels_<concept>_{Train,Test}.txt``; by default what
-        the variable TWOFOLD_DATA names.
+        unpacked ``Groundtruth/TrainTestLabels/Labels_<concept>_{Train,Test}.txt``; by default the
+        one in the variable TWOFOLD_DATA.
     """
     check_choice("part", part, get_args(Part))
     folder = data_folder(data_dir) / "nus_wide"
@@ -95,5 +95,5 @@ def _read_column(name: str, text: bytes) -> NDArray[np.uint8]:
     wrong = np.flatnonzero(~is_digit & ~np.isin(characters, list(b" \r\n\t")))
     if wrong.size:
         line = text[: wrong[0]].count(b"\n") + 1
-        raise ValueError(f"{name} must hold a 0 or 1 a line, but line {line} does not.")
+        raise ValueError(f"{name} must have a 0 or 1 in every line, but line {line} does not.")
     return np.asarray(characters[is_digit] - ord("0"), dtype=np.uint8)

@@ -35,8 +35,8 @@ def load_nus_wide(
     """Read images and labels of NUS-WIDE's official train or test part.
 
     Every image's shorter side is scaled to 100 pixels, and its central 100×100 are taken. They are
-    decoded once, into a file in the folder that the variable TWOFOLD_CACHE names, by default
-    ``~/.cache/twofold``: 30 kB an image, 4.9 or 3.2 GB, of which only what is used is read into
+    decoded once, into a file in the folder given by the variable TWOFOLD_CACHE, by default
+    ``~/.cache/twofold``: 30 kB per image, 4.9 or 3.2 GB, of which only what is used is read into
     memory.
 
     Parameters
@@ -47,9 +47,9 @@ def load_nus_wide(
         A folder with ``nus_wide/`` in it, which holds the ground truth, see
         `load_nus_wide_labels`, the lists ``ImageList/{Train,Test}Imagelist.txt`` and the images,
         ``Flickr/<folder>/<file>.jpg`` or ``images/`` in place of ``Flickr/``, with or without the
-        folders between; by default what the variable TWOFOLD_DATA names.
+        folders between; by default the one in the variable TWOFOLD_DATA.
     progress : callable, optional
-        Called with the number of images decoded and of all, if they have to be decoded.
+        Called with the number of images decoded so far and in total, if they must be decoded.
     """
     check_choice("part", part, get_args(Part))
     data = data_folder(data_dir)
@@ -58,7 +58,7 @@ def load_nus_wide(
     if len(names) != len(truth.labels):
         raise ValueError(
             f"{image_list} lists {len(names)} images but the ground truth has {len(truth.labels)} "
-            "lines: they are not of one set, get both again."
+            "lines: they do not belong to the same set, get both again."
         )
     paths, stats = _find_images(data, names)
     images, _ = decoded_once(

@@ -46,7 +46,7 @@ class OmniglotSet:
     alphabets : ndarray of int64, shape (n_items,)
         Positions in `alphabet_names`.
     alphabet_names : tuple of str
-        What the alphabets are called, sorted.
+        Names of the alphabets, sorted.
     drawers : ndarray of int64, shape (n_items,)
         Who drew it: 1 to 20, of each alphabet other people.
     """
@@ -70,7 +70,7 @@ def load_omniglot(
 
     Greek and Latin are in both, the same drawings of the same characters: whoever learns from one
     set and scores kinds never seen on the other leaves them out of it. Images are decoded once and
-    then kept in a cache, in the folder that the variable TWOFOLD_CACHE names, by default
+    then kept in a cache, in the folder given by the variable TWOFOLD_CACHE, by default
     ``~/.cache/twofold``.
 
     Parameters
@@ -80,12 +80,12 @@ def load_omniglot(
         Japanese (katakana), Latin, Sanskrit and Tagalog; 20 drawings of each.
     data_dir : path, optional
         A folder with ``omniglot/`` in it, which holds the official ``images_background_small1.zip``
-        and ``images_background_small2.zip``; by default what the variable TWOFOLD_DATA names.
+        and ``images_background_small2.zip``; by default the one in the variable TWOFOLD_DATA.
     size : int
         Height and width of the images, at most 105, the official one. A smaller image has the mean
         of the pixels whose centres lie in each of its areas.
     progress : callable, optional
-        Called with the number of images decoded and of all, if they have to be decoded.
+        Called with the number of images decoded so far and in total, if they must be decoded.
     """
     check_choice("part", part, get_args(OmniglotPart))
     if check_count("size", size) > SIDE:
@@ -146,7 +146,7 @@ def _image_files(archive: Path, part: OmniglotPart) -> list[ImageFile]:
             )
         if not content.startswith(PNG):
             raise ValueError(
-                f"{archive / path} is called a PNG but is none, it begins with "
+                f"{archive / path} is named a PNG but is not one: it begins with "
                 f"0x{content[:4].hex()}: put the official file there."
             )
         files.append(ImageFile("/".join(parts[1:]), content, archive / path))

@@ -27,7 +27,7 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairsFile:
-    """Statements about pairs, as a PairRelation takes them, and what the items are called.
+    """Statements about pairs, as PairRelation takes them, and the ids of the items.
 
     Attributes
     ----------
@@ -36,11 +36,11 @@ class PairsFile:
     similar : ndarray of float32, shape (n_pairs,)
         1 for alike, 0 for not alike, a grade in between.
     weight : ndarray of float32, shape (n_pairs,), or None
-        How much a statement counts, if the file says so.
+        How much each statement counts, if the file has weights.
     keys : ndarray of int64 or of str objects, shape (n_items,)
-        What each item is called.
+        Id of each item.
     notes : tuple of str
-        What was not as usual when the file was read, a sentence each.
+        Anything unusual about the file, one sentence each.
     """
 
     left: NDArray[np.int64]
@@ -62,11 +62,11 @@ def load_pairs(path: str | os.PathLike[str], keys: ArrayLike | None = None) -> P
     Parameters
     ----------
     path : path
-        A .csv, .tsv, .parquet or .pq file with columns left, right, similar and, if wanted, weight.
+        A .csv, .tsv, .parquet or .pq file with columns left, right, similar and, optionally weight.
     keys : array_like of int or str, shape (n_items,), optional
-        What the rows of the feature table are called; every id has to be one of them. Without it,
-        ids that are the whole numbers 0 .. n_items - 1 are taken as they are, and any others are
-        numbered as they first appear, the left column before the right one.
+        The keys of the rows of the feature table; every id must be one of them. Without it, ids
+        that are the whole numbers 0 .. n_items - 1 are used as they are, and any others are
+        numbered in order of appearance, the left column before the right one.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def _numbered(
     if keys is not None:
         called = check_keys("keys", keys)
         if not called.size:
-            raise ValueError("keys is empty: there is no item that a pair could be about.")
+            raise ValueError("keys is empty: there are no items for pairs to be about.")
         bare = [key.strip() if isinstance(key, str) else key for key in called.tolist()]
         *ids, known = as_row_numbers(*ids, pa.array(check_keys("keys", bare).tolist()))
         left, right = (
@@ -134,8 +134,8 @@ def look_up(columns: Columns, name: str, ids: Any, known: Any, where: str) -> ND
         row = int(unknown[0])
         raise ValueError(
             f"{unknown.size} id(s) in the column {name!r} of {columns.path} are not in {where}, "
-            f"first {ids[row].as_py()!r} at {columns.place(row)}; its {len(known)} rows are "
-            f"called {known[0].as_py()!r} to {known[len(known) - 1].as_py()!r}."
+            f"first {ids[row].as_py()!r} at {columns.place(row)}; the ids of its {len(known)} "
+            f"rows go from {known[0].as_py()!r} to {known[len(known) - 1].as_py()!r}."
         )
     return np.asarray(places.to_numpy(), dtype=np.int64)
 

@@ -1,4 +1,4 @@
-"""Which files of each set go where: the way out that loaders and downloads name."""
+"""Where the files of each set belong, as loaders and downloads say in their messages."""
 
 from __future__ import annotations
 

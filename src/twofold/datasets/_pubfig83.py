@@ -38,7 +38,7 @@ def load_pubfig83(
     """Read the train or test part of PubFig83, people in alphabetical order.
 
     Every image is scaled to 100×100 pixels, and its central 60×60 are taken. They are decoded once
-    and then kept in a cache, in the folder that the variable TWOFOLD_CACHE names, by default
+    and then kept in a cache, in the folder given by the variable TWOFOLD_CACHE, by default
     ``~/.cache/twofold``.
 
     Parameters
@@ -49,9 +49,9 @@ def load_pubfig83(
         names have the smallest SHA-256: the same on every machine.
     data_dir : path, optional
         A folder with ``pubfig83/`` in it, which holds ``<person>/<file>.jpg`` or ``.png``, or a tar
-        archive ``pubfig83*`` of such folders; by default what the variable TWOFOLD_DATA names.
+        archive ``pubfig83*`` of such folders; by default the one in the variable TWOFOLD_DATA.
     progress : callable, optional
-        Called with the number of images decoded and of all, if they have to be decoded.
+        Called with the number of images decoded so far and in total, if they must be decoded.
     """
     check_choice("part", part, get_args(Part))
     data = data_folder(data_dir)

@@ -36,7 +36,7 @@ from twofold.datasets._table_files import (
 def iterate_records(
     path: str | os.PathLike[str], *, id_column: str | None = None, n_rows: int = 65536
 ) -> Iterator[Records]:
-    """Read items a piece at a time.
+    """Read items in blocks.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def iterate_records(
         As in `read_records`, with two differences: without `id_column`, ids come from the column
         called "id" or are row numbers; and ids that come again in another piece are not noticed.
     n_rows : int
-        The most rows of a piece.
+        Maximum number of rows of a block.
 
     Yields
     ------

@@ -32,20 +32,20 @@ MATRIX_SUFFIXES = (".npy", ".npz")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """Items as a file describes them.
+    """Items as described in a file.
 
     Attributes
     ----------
     path : Path
         The file, or the folder of images.
     ids : ndarray of int64 or of str objects, shape (n_items,)
-        What each row is called; its number, from 0, if the file does not say.
+        Id of each row; its number, from 0, if the file has none.
     table : pyarrow.Table or None
         The columns without the one of ids; None for a matrix of features.
     features : ndarray or csr_array of float32, shape (n_items, n_features), or None
         The matrix in a NumPy file.
     notes : tuple of str
-        What was not as usual when the file was read, a sentence each.
+        Anything unusual about the file, one sentence each.
     id_column : str or None
         The column that the ids come from.
     first_row : int
@@ -82,8 +82,8 @@ class Records:
         """Refuse records without a column, with the name of the nearest that is there."""
         if self.table is None and names:
             raise ValueError(
-                f"{self.path} is a matrix and has no column {next(iter(names))!r}: save a table "
-                "with that column, as CSV or Parquet."
+                f"{self.path} is a matrix and does not have a column {next(iter(names))!r}: save "
+                "a table with that column, as CSV or Parquet."
             )
         if self.table is not None:
             self._columns.require(names)
@@ -129,17 +129,17 @@ class Records:
 
 
 def read_records(path: str | os.PathLike[str], *, id_column: str | None = None) -> Records:
-    r"""Read items, a row each.
+    r"""Read items, one per row.
 
     Parameters
     ----------
     path : path
-        A .csv, .tsv, .parquet or .pq file with a heading; a .npy or .npz file with one matrix; or
-        a folder of images. A text that is not UTF-8 is read as western European, and that is noted.
+        A .csv, .tsv, .parquet or .pq file with a heading; a .npy or .npz file with one matrix; or a
+        folder of images. Text that is not UTF-8 is read as Western European, with a note.
     id_column : str, optional
-        The column that names the rows, each differently. By default the one called "id", or the
-        first if it alone holds text and names every row differently; without either, rows are
-        called by their numbers. Images are called by their paths.
+        The column with the ids of the rows, all different. By default the one named "id", or the
+        first if it is the only text column and all its values differ; without either, ids are row
+        numbers. The ids of images are their paths.
 
     Returns
     -------
@@ -176,7 +176,7 @@ def refuse_id_column(place: Path, id_column: str | None) -> None:
     """Refuse a column's name where there are no columns."""
     if id_column is not None:
         raise ValueError(
-            f"id_column={id_column!r} names a column, but {place} has none: leave it out."
+            f"id_column={id_column!r} is the name of a column, but {place} has none: leave it out."
         )
 
 
@@ -204,7 +204,7 @@ def without_ids(columns: Columns, named: str | None, ids: NDArray[Any] | None) -
         ids = np.arange(columns.first_row, columns.first_row + columns.table.num_rows)
     table = columns.table if named is None else columns.table.drop_columns([named])
     if not table.num_columns:
-        raise ValueError(f"{columns.path} has no column beside {named!r}: nothing is said of them.")
+        raise ValueError(f"{columns.path} has no column besides {named!r}.")
     return Records(
         columns.path, ids, table, None, columns.notes, named, first_row=columns.first_row
     )

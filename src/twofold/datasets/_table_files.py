@@ -111,7 +111,7 @@ class _TableError(ValueError):
 
 
 def _unreadable(file: Path, error: Exception) -> ValueError:
-    return ValueError(f"{file} cannot be read ({reason_of(error)}): mend it, or get it again.")
+    return ValueError(f"{file} cannot be read ({reason_of(error)}): fix it, or get it again.")
 
 
 def _read_parquet(file: Path) -> Any:
@@ -194,8 +194,8 @@ def _heading(file: Path, encoding: str) -> list[str]:
     heading = next((row for _, row in _rows(file, encoding)), [])
     if len(heading) > MOST_COLUMNS:
         raise _TableError(
-            f"has {len(heading):,} columns, and {MOST_COLUMNS:,} are the most of a text: save it "
-            "by np.save, or as Parquet."
+            f"has {len(heading):,} columns, and {MOST_COLUMNS:,} is the limit for a text file: "
+            "save it with np.save, or as Parquet."
         )
     return heading
 
@@ -221,8 +221,8 @@ def _refuse_ragged(file: Path, n_columns: int, encoding: str) -> None:
     for line, row in _rows(file, encoding):
         if len(row) != n_columns:
             raise _TableError(
-                f"has {len(row)} field(s) at line {line}, and {n_columns} in its heading: mend "
-                "that line, or quote the text that holds a comma."
+                f"has {len(row)} field(s) at line {line}, and {n_columns} in its heading: fix "
+                "that line, or put quotes around text that contains a comma."
             )
 
 
@@ -231,7 +231,7 @@ def _refuse_repeated(file: Path, names: list[str]) -> None:
     for name in names:
         if name in seen:
             raise ValueError(
-                f"{file} has {names.count(name)} columns that are called {name!r}: rename or drop "
+                f"{file} has {names.count(name)} columns with the name {name!r}: rename or drop "
                 "all but one."
             )
         seen.add(name)

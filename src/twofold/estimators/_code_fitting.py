@@ -28,7 +28,7 @@ from twofold.regression import (
     is_bit_classifier,
     possible_regression,
     take_rows,
-    with_rotation,
+    with_bit_layer,
     workers,
 )
 from twofold.relations import LabelRelation, Relation
@@ -150,11 +150,11 @@ class BitFitting:
         if solution.method == "rotated":
             turn, _ = rotate_to_binary(outputs, solution.n_bits, None, n_turns=N_TURNS)
         if not is_refined:
-            return with_rotation(embedder, turn)
+            return with_bit_layer(embedder, turn)
         which, table = solution.which, None
         if solution.method == "rotated":
             factors = solve_targets(relation, solution.n_bits, loss="dot", random_state=self.rng)
             which, table = factors.which, factors.table
         wanted = items if which is None else which[items]
         refined = refine_bits(outputs @ turn, wanted, table, embedder.device)
-        return with_rotation(embedder, turn @ refined.matrix, refined.offset)
+        return with_bit_layer(embedder, turn @ refined.matrix, refined.offset)

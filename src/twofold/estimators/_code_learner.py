@@ -18,7 +18,7 @@ from twofold.regression import is_bit_classifier, survives_fork, trees
 
 
 class CodeLearner(EmbeddingLearner):
-    """Codes of `n_components_` bits, compared by how many differ."""
+    """Codes of `n_components_` bits, compared by the number of bits that differ."""
 
     @survives_fork
     def transform(self, X: Any) -> NDArray[np.uint8]:
@@ -32,8 +32,9 @@ class CodeLearner(EmbeddingLearner):
         Returns
         -------
         codes : ndarray of uint8, shape (n_items, ⌈n_bits / 8⌉)
-            Bit r is ``np.unpackbits(codes, axis=1)[:, r]``: the first of a byte is its largest, and
-            what is left of the last byte is 0. To be compared by `metric_`, "hamming".
+            Bit r is ``np.unpackbits(codes, axis=1)[:, r]``: the first bit of a byte is its most
+            significant, and unused bits of the last byte are 0. Compare them by `metric_`,
+            "hamming".
         """
         check_is_fitted(self)
         return pack_signs(self._points(X))
@@ -42,8 +43,8 @@ class CodeLearner(EmbeddingLearner):
     def bit_margins(self, X: Any) -> NDArray[np.float32]:
         """Return the numbers whose signs are the bits, float32 of shape (n_items, n_bits).
 
-        A bit is set where its number is at least 0. As points they are better than the codes, at 32
-        times the memory: see `twofold.search.Rerank`.
+        A bit is set if its number is at least 0. Used as points, these numbers are better than the
+        codes, at 32 times the memory: see `twofold.search.Rerank`.
         """
         check_is_fitted(self)
         return self._points(X)
@@ -57,8 +58,8 @@ class CodeLearner(EmbeddingLearner):
     def to_onnx(self, path: str | os.PathLike[str], *, input_type: InputType = "float32") -> Path:
         """Write the codes as one ONNX file; see `MetricLearner.to_onnx`.
 
-        Its output "points" is uint8 of shape (n_items, ⌈n_bits / 8⌉), as `transform` gives it:
-        signs are taken and packed inside.
+        Its output "points" is uint8 of shape (n_items, ⌈n_bits / 8⌉), as returned by `transform`:
+        the file takes the signs and packs them.
         """
         check_is_fitted(self)
         return write_onnx(self.to_model(), path, input_type, self._has_unit_points)

@@ -49,7 +49,7 @@ LEARNERS: dict[str, type[EmbeddingLearner]] = {}
 
 
 class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A fitted embedding: points, similarities, a threshold, a score, a folder on disk.
+    """What a fitted embedding can do: points, similarities, a threshold, a score, saving.
 
     A learner sets, in its `fit`, `embedder_`, `metric_` and `n_components_`.
     """
@@ -80,7 +80,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         Returns
         -------
         points : ndarray of float32, shape (n_items, n_components_)
-            To be compared by `metric_`.
+            Compare them by `metric_`.
         """
         check_is_fitted(self)
         return self._points(X)
@@ -113,9 +113,9 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return False
 
     def pair_similarity(self, A: Any, B: Any) -> NDArray[np.float32]:
-        """Return how alike row k of `A` and row k of `B` are.
+        """Return the similarity of row k of `A` and row k of `B`.
 
-        That is −‖a − b‖, a·b, the cosine, or minus the number of bits that differ.
+        It is −‖a − b‖, a·b, the cosine, or minus the number of bits that differ.
 
         Large for the alike; `metric_` says which.
         """
@@ -130,12 +130,12 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return pair_similarity(both, rows, rows + len(left), self.metric_)
 
     def pair_distance(self, A: Any, B: Any) -> NDArray[np.float32]:
-        """Return how far apart row k of `A` and row k of `B` are.
+        """Return the distance of row k of `A` and row k of `B`.
 
-        That is ‖a − b‖, the number of bits that differ, or 1 − their similarity.
+        It is ‖a − b‖, the number of bits that differ, or 1 − their similarity.
 
-        Small for the alike. 1 − a·b is about 0 for the alike and 1 for others, but no metric: it
-        can be negative.
+        Small for the alike. 1 − a·b is about 0 for alike items and 1 for others, but it is not a
+        metric: it can be negative.
         """
         similarity = self.pair_similarity(A, B)
         return distance_of(self.metric_, similarity)
@@ -148,11 +148,11 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         X : n_items rows
             Features of the items to find neighbours of.
         k : int
-            How many; all of them, if there are fewer.
+            Number of neighbours; all items if there are fewer.
         among : n_others rows, optional
             Features of the items to search. By default those of `X` itself, where an item is never
-            its own neighbour. A learner keeps no items to search: to search the same ones again
-            and again, put ``transform(among)`` into a `twofold.search.NeighbourIndex`.
+            its own neighbour. A learner does not store items to search: to search the same ones
+            repeatedly, put ``transform(among)`` into a `twofold.search.NeighbourIndex`.
 
         Returns
         -------
@@ -167,9 +167,9 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def get_metric(self) -> PairFunction:
         """Return the distance as a function of two vectors, for instance for k-NN.
 
-        ``metric(u, v)`` is what `pair_distance` is of two rows, up to rounding. It is meant to be
-        called a pair at a time: nothing is validated, and a vector is embedded once. Still,
-        ``transform`` before a search with scikit-learn's own metrics is far quicker.
+        ``metric(u, v)`` equals `pair_distance` of two rows, up to rounding. It is meant for one
+        pair at a time: nothing is validated, and a vector is only embedded once. It is still much
+        faster to ``transform`` first and search with scikit-learn's own metrics.
         """
         check_is_fitted(self)
         source = self._point_source()
@@ -188,7 +188,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def get_mahalanobis_matrix(self) -> NDArray[np.float64]:
         """Return M = Lᵀ L, shape (n_features, n_features): see `components_`.
 
-        There is one where a linear regressor learnt targets that are compared by their distance.
+        It exists if a linear regressor learnt targets that are compared by distance.
         """
         components = self.components_
         return components.T @ components
@@ -206,10 +206,10 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         X : n_items rows
             Features.
         y : classes or 0/1 indicator matrix, n_items rows, optional
-            Alike is what shares a label. 10 similar and 10 dissimilar partners an item are
+            Items that share a label are alike. 10 similar and 10 dissimilar partners per item are
             compared, the same every time.
         relation : PairRelation, LabelRelation or TripletRelation, optional
-            In place of `y`. Grades above one half count as alike. For triplets the score is the
+            Instead of `y`. Grades above one half count as alike. For triplets the score is the
             share of those in the right order.
         """
         check_is_fitted(self)
@@ -233,16 +233,16 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         min_rate: float | None = None,
         beta: float = 1.0,
     ) -> Self:
-        """Choose, on pairs that were held out, from which similarity on a pair is called alike.
+        """Choose the similarity from which a pair is called alike, on pairs that were held out.
 
-        What it reached is kept as `calibration_`, the threshold as `threshold_`.
+        This sets `threshold_`, and `calibration_` with the rates reached.
 
         Parameters
         ----------
         X : n_items rows
             Features.
         y : classes or 0/1 indicator matrix, n_items rows, optional
-            Alike is what shares a label.
+            Items that share a label are alike.
         relation : PairRelation or LabelRelation, optional
             In place of `y`.
         strategy, min_rate, beta
@@ -261,7 +261,7 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return self
 
     def predict_pairs(self, A: Any, B: Any) -> NDArray[np.bool_]:
-        """Say of row k of `A` and row k of `B` whether they are alike, by the threshold."""
+        """Return whether row k of `A` and row k of `B` are alike, by the threshold."""
         check_is_fitted(self)
         if getattr(self, "threshold_", None) is None:
             raise ValueError(
@@ -278,18 +278,19 @@ class EmbeddingLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def to_onnx(self, path: str | os.PathLike[str], *, input_type: InputType = "float32") -> Path:
         """Write the embedding as one ONNX file, for onnxruntime and other runtimes without torch.
 
-        Its input "features" is what `transform` takes, its output "points" what that returns, up to
-        rounding of float32: scaling, network or map, and the metric step are inside. The number of
-        items is free. Notes in the file (`custom_metadata_map`) name the metric, the threshold as a
-        similarity, the number of components and the feature names. Needs the extra ``onnx``.
+        Its input "features" is what `transform` takes, and its output "points" is what `transform`
+        returns, up to float32 rounding: the file contains scaling, network or map, and the metric
+        step. It takes any number of items. The metadata of the file (`custom_metadata_map`) have
+        the metric, the threshold as a similarity, the number of components and the feature names.
+        Needs the extra ``onnx``.
 
         Parameters
         ----------
         path : path
-            Of the file; one that is there is replaced once the new one is whole.
+            The file to write; an existing one is replaced once the new one is complete.
         input_type : {"float32", "uint8"}
-            Of the input, shape (n_items, *item_shape). Dense: a model that was fitted to a sparse
-            matrix takes its rows as they are with their zeros.
+            Type of the input, of shape (n_items, *item_shape). It is dense, also for a model that
+            was fitted to a sparse matrix.
 
         Returns
         -------

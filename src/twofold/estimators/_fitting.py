@@ -219,8 +219,8 @@ def _has_layers_to_join(names: LayerNames, plan: Plan) -> bool:
     """Whether there is more than the output; say what is done where no inner layer is."""
     if not names.hidden and plan.metric_step == "unseen":
         raise ValueError(
-            "metric='unseen' joins what comes before the output, but the embedder has no inner "
-            f"layer that gives a vector for each item, and its features have more than {WIDEST:,} "
+            "metric='unseen' joins the layers before the output, but the embedder has no inner "
+            f"layer that gives a vector for each item, and the features have more than {WIDEST:,} "
             "values. Give a network with such a layer, narrower features, or metric='seen'."
         )
     is_own = isinstance(plan.embedder, TrainingConfig) and plan.embedder.name is None
@@ -228,8 +228,8 @@ def _has_layers_to_join(names: LayerNames, plan: Plan) -> bool:
         instead = "features and output are compared" if names.hidden else "points are its output"
         warn_user(
             f"The network has no inner layer that gives a vector for each item, so {instead}. For "
-            "kinds never seen give it one, such as nn.Linear and nn.ReLU before its last layer; "
-            "metric='seen' needs none.",
+            "kinds never seen, add one, such as nn.Linear and nn.ReLU before the last layer; "
+            "metric='seen' does not need one.",
             UserWarning,
         )
     return bool(names.hidden)

@@ -33,47 +33,51 @@ from twofold.targets import solve_codes
 
 
 class HashLearner(CodeLearner):
-    """Learn codes of bits in which the alike differ little, without training on pairs.
+    """Learn codes of bits in which alike items differ little, without training on pairs.
 
     Phase 1 gives every training item a code of bits from the labels or statements alone (see
-    `twofold.targets.solve_codes`); phase 2 predicts the bits from the features. A code of 64 bits
-    takes 8 bytes where 64 numbers take 256, and codes are compared by counting bits: search them
-    with ``NeighbourIndex("hamming")``.
+    `twofold.targets.solve_codes`); phase 2 predicts the bits from the features. With 5,000 labelled
+    items or more, a network's bits are then refitted to the labels (see
+    `twofold.targets.refine_bits`). A code of 64 bits takes 8 bytes, while 64 numbers take 256, and
+    codes are compared by counting the bits that differ: search them with
+    ``NeighbourIndex("hamming")``.
 
     Parameters
     ----------
     n_bits : int
-        Of a code; it takes ⌈n_bits / 8⌉ bytes.
+        Number of bits of a code, which takes ⌈n_bits / 8⌉ bytes.
     embedder : "auto", "trees", Network, its architecture, or a scikit-learn estimator
-        What predicts bits. "auto" is ``Network("mlp")``: one output a bit, learnt by the likelihood
-        of codes where classes share them, else by squared error. A classifier is cloned for each
-        bit and fitted side by side on all cores, an item weighted by how much its pairs would lose
-        with the other bit; "trees" is LightGBM's (extra ``lightgbm``). A regressor predicts numbers
-        whose signs are taken.
+        What predicts the bits. "auto" is ``Network("mlp")``, with one output per bit, trained by
+        the likelihood of codes if classes share them, otherwise by squared error. A classifier is
+        cloned for each bit, and the clones are fitted in parallel on all cores, where an item's
+        weight is how much the loss of its pairs would grow with the other bit; "trees" is LightGBM
+        (extra ``lightgbm``). A regressor predicts numbers whose signs are the bits.
     validation_fraction : float
-        Share of the items that a network's best epoch is chosen on; 0 keeps the last.
+        Share of the items used to select a network's best epoch; 0 keeps the last.
     device : {"auto", "cpu", "cuda", "cuda:N"}
         Where a network is trained and runs.
     random_state : int, Generator or None
         On a CPU the same seed, arrays and machine give the same codes.
     verbose : bool
-        Whether the logger "twofold" tells of progress.
+        Whether progress is logged, by the logger "twofold".
 
     Attributes
     ----------
     codes_ : ndarray of uint8, shape (n_items, ⌈n_bits / 8⌉)
-        Phase 1's codes of what was fitted to; an item in no statement has no bit set.
+        Phase 1's codes of the training items; items in no statement have no bit set. They cannot
+        be compared with the codes of `transform`, whose bits may be different ones: search among
+        the codes that `transform` returns for the same items.
     embedder_ : NetworkEmbedder, RegressorEmbedder or BitClassifiers
         From features to numbers whose signs are the bits.
     n_components_ : int
-        Bits of a code.
+        Number of bits of a code.
     metric_ : "hamming"
         Codes are compared by how many bits differ; a similarity is minus that number.
     threshold_ : float
-        Set by `calibrate_threshold`, in terms of similarity: -6.0 calls alike what differs in six
-        bits or fewer.
+        Set by `calibrate_threshold`, as a similarity: with -6.0, items are called alike if they
+        differ in at most six bits.
     history_ : dict
-        "codes" (phase 1's losses), and of a network "regression", "validation" and "best_epoch".
+        "codes" (phase 1's losses), and for a network "regression", "validation" and "best_epoch".
     timing_ : dict
         Seconds of the phases, "targets" and "regression".
     n_features_in_ : int
@@ -115,7 +119,7 @@ class HashLearner(CodeLearner):
     def fit(self, X: Any, y: Any = None, *, relation: Relation | None = None) -> Self:
         """Learn from labels, or from any relation over the rows of `X`; see `MetricLearner.fit`.
 
-        Several labels an item are alike by the share of labels that two have in common, unless a
+        Items with several labels are graded by the share of labels they have in common, unless a
         `relation` says otherwise.
         """
         n_bits = check_count("n_bits", self.n_bits)

@@ -21,27 +21,27 @@ def load(
     device: str = "auto",
     trusted: Sequence[str] = (),
 ) -> EmbeddingLearner:
-    """Open a model that `save` wrote. Nothing from the folder is run.
+    """Open a model that was saved with `save`. No code from the folder is run.
 
     Parameters
     ----------
     folder : path
         Of the model.
     embedder : nn.Module, optional
-        A network of the user's own kind, needed if the model was made with one: its weights are in
-        the folder, its code is not. It is filled in place.
+        Your own network, needed if the model was made with one: its weights are in the folder, but
+        its code is not. The weights are loaded into it in place.
     device : {"auto", "cpu", "cuda", "cuda:N"}
-        Where it is to run.
+        Where the model runs.
     trusted : sequence of str
-        Types that a regressor in the folder may hold besides those that skops takes for harmless,
-        for instance "sklearn.tree._tree.Tree" for a forest; the message that refuses the folder
-        lists them.
+        Types that a regressor in the folder may contain besides those that skops considers
+        harmless, for instance "sklearn.tree._tree.Tree" for a forest; if any are missing, the error
+        message lists them.
 
     Returns
     -------
     MetricLearner, or whichever learner was saved
-        Its points are those of the learner that was saved, within rounding. If the model was saved
-        with its data, `update` and `suggest_pairs` go on from there.
+        Its points equal those of the saved learner within rounding. If the model was saved with its
+        data, you can continue with `update` and `suggest_pairs`.
     """
     model = open_model(folder, architecture=embedder, device=device, trusted=trusted)
     if model.learner not in LEARNERS:

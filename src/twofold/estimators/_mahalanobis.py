@@ -44,7 +44,7 @@ class PointSource:
         if self.metric != "euclidean":
             why = f"points are compared by {self.metric}, not by their Euclidean distance"
         else:
-            why = f"{describe_embedder(self.embedder)} is no linear map"
+            why = f"{describe_embedder(self.embedder)} is not a linear map"
         return (
             f"There is no Mahalanobis matrix: {why}. Use transform, pair_distance or get_metric; "
             "or fit with embedder=sklearn.linear_model.Ridge(), targets=Targets('contrastive') and "

@@ -41,84 +41,85 @@ from twofold.targets import (
 
 
 class MetricLearner(StatementLearner):
-    """Learn an embedding in which the alike are close, without training on pairs.
+    """Learn an embedding in which alike items are close, without training on pairs.
 
     Phase 1 gives every training item a target vector from the labels or statements alone; phase 2
-    is regression from features to targets. The defaults learn from the whole relation that labels
-    state. ``MetricLearner(16, targets="fml-c")`` is the paper's FML-C, the same with "fml-dp" its
-    FML-DP.
+    is regression from features to targets. By default, the whole relation stated by labels is used.
+    ``MetricLearner(16, targets="fml-c")`` is the paper's FML-C, and "fml-dp" its FML-DP.
 
-    From few statements it learns by feedback: targets start from the features and follow a ridge
-    map of them. Statements about items that were held out select what is returned, and if nothing
-    learnt is better, that is the features as given, all columns, compared by cosine or distance.
+    From pairs and triplets it learns with feedback: targets start from the features and follow a
+    ridge map of them. Statements about held-out items select what is returned. If nothing learnt is
+    better, these are the features as given: all columns, compared by cosine or distance.
 
     Parameters
     ----------
     n_components : int or "auto"
-        Of targets and points. "auto" is 16, or as many as there are classes where these are more,
-        up to 256, and up to 512 for points that join layers. With feedback it is the 32 leading
-        directions of the features or, where statements held out prefer it, up to 256. Where the
-        features are returned as given it is not kept.
+        Number of components of targets and points. "auto" is 16, or the number of classes if that
+        is larger, up to 256, and up to 512 for points that join layers. With feedback it is the 32
+        leading directions of the features or, if held-out statements are better with more, up to
+        256. It does not apply if the features are returned as given.
     targets : {"auto", "fml-c", "fml-dp"} or Targets
-        How phase 1 finds targets.
+        How phase 1 solves for the targets.
     embedder : "auto", Network, its architecture, or a scikit-learn regressor
-        From features to targets. "auto" is ``Network("mlp")``, and with feedback ridge maps alone,
-        which take seconds. What you name is fitted with feedback too, once, to where a ridge map
-        ends, and returned if it is as good. A regressor is cloned. See `Network` for what a
-        module of your own is given.
+        The model from features to targets. "auto" is ``Network("mlp")``, and with feedback only
+        ridge maps, which take seconds. With feedback, an embedder that you name is fitted once, to
+        the targets that a ridge map ends with, and returned if it is as good as the map. A
+        regressor is cloned. See `Network` for the input of your own module.
     metric : {"auto", "seen", "unseen", "none"}
-        Which kinds points are compared for, where items have classes. "auto" is good on kinds seen
-        and on kinds never seen: points are inner layers, whitened within classes and joined, and
-        the output as far as an item looks like a kind that was seen. What of it counts is chosen
-        on a fifth of the classes, which a second training does without. "unseen" leaves the output
-        out. "seen" is the output alone, for the classes that were trained on, and trains once;
-        so does "none", for any relation. Several labels and pairs have the output alone, unless
-        "unseen" is asked for: whole labels, or groups of alike items, are then held out.
+        Which kinds of items will be compared, if items have classes. "auto" is good for kinds seen
+        in training and for kinds never seen: points consist of inner layers, whitened within
+        classes and joined, and of the output, to the degree that an item resembles a kind that was
+        seen. Which layers count is selected on a fifth of the classes, which a second training does
+        without. "unseen" leaves out the output. "seen" is only the output, for the classes that
+        were trained on, and trains once; so does "none", for any relation. For several labels and
+        for pairs, points are the output, unless you ask for "unseen": then whole labels, or groups
+        of alike items, are held out.
     feedback : "auto" or int
-        Most rounds in which targets follow the features. 0 solves the targets once, from
-        statements alone. "auto" takes up to 30 rounds for statements, unless they decide a
-        relation that is not transitive (see `gauge_targets`), and none for labels and for the
-        paper's targets.
+        Maximum number of rounds in which targets follow the features. 0 solves for the targets
+        once, from the statements alone. "auto" is up to 30 rounds for pairs and triplets, unless
+        these determine a relation that is not transitive (see `gauge_targets`), and none for labels
+        and for the paper's targets.
     validation_fraction : float or "auto"
         With feedback, the share of the items that is held out, with the statements about them, to
-        select what is returned; "auto" is 0.2. With 0 nothing is compared: the embedder, or a
-        ridge map, is returned. Without feedback, the share of the items that a network's best
-        epoch is chosen on; "auto" is 0, which keeps the last.
+        select what is returned; "auto" is 0.2. With 0 nothing is compared, and the embedder, or a
+        ridge map, is returned. Without feedback, the share of the items used to select a network's
+        best epoch; "auto" is 0, which keeps the last.
     device : {"auto", "cpu", "cuda", "cuda:N"}
         Where both phases run: on one device. Of the processes of a script that is started by
         torchrun, each takes the device of its number, and they share every batch.
     random_state : int, Generator or None
-        On a CPU the same seed, arrays and machine give the same embedding.
+        Random seed. On a CPU the same seed, arrays and machine give the same embedding.
     verbose : bool
-        Whether the logger "twofold" tells of progress.
+        Whether progress is logged, by the logger "twofold".
 
     Attributes
     ----------
     plan_ : Plan
-        What every "auto" came to.
+        The value of every "auto".
     targets_ : ndarray of float32, shape (n_items, dim), or TargetRows
-        Phase 1's targets; NaN for items in no statement, which phase 2 leaves out. Of more than
-        2^28 numbers, rows of a table of classes that read as an array.
+        Phase 1's targets; NaN for items in no statement, which phase 2 leaves out. If there are
+        more than 2^28 numbers, an object that reads like an array and gathers rows from a table of
+        classes.
     embedder_ : NetworkEmbedder or RegressorEmbedder
         From features to points.
     n_components_ : int
-        Of a point.
+        Number of components of a point.
     metric_ : {"dot", "euclidean", "cosine"}
-        How points are to be compared.
+        How to compare points.
     metric_selection_ : MetricSelection or None
-        Which layers count and how much, and MAP@R on the classes held out; None where points are
-        the output.
+        Which layers count and how much, and scores on the held-out classes; None if points are the
+        output.
     threshold_ : float
-        Set by `calibrate_threshold`, in terms of similarity.
+        Set by `calibrate_threshold`, as a similarity.
     selection_ : Selection or None
-        With feedback: what was selected, and what it expects on statements about new and about
+        With feedback: what was selected, and the score to expect on statements about new and about
         known items.
     history_ : dict
         "targets" (phase 1's losses), "regression" and "validation" (phase 2's), "best_epoch". With
-        feedback "regression" and "feedback": the candidate that was selected, its round, the
-        scores of all candidates in validation, and what is expected.
+        feedback, "regression" and "feedback": the selected candidate, its round, the validation
+        scores of all candidates, and the expected scores.
     timing_ : dict
-        Seconds of the phases, "targets" and "regression"; with feedback of all that was tried.
+        Seconds of the phases, "targets" and "regression"; with feedback, those of all candidates.
     n_features_in_ : int
         Features seen by `fit`.
 
@@ -174,7 +175,7 @@ class MetricLearner(StatementLearner):
             Items that share a label are alike. The class of an item that is -1, NaN or None is
             unknown.
         relation : PairRelation, LabelRelation or TripletRelation, optional
-            In place of `y`.
+            Instead of `y`.
         """
         self.check_embedder()
         X = check_features(self, X, reset=True)
@@ -196,9 +197,9 @@ class MetricLearner(StatementLearner):
         return self._store(fit)
 
     def solve_targets(self, y: Any = None, *, relation: Relation | None = None) -> TargetSolution:
-        """Solve phase 1 alone, which needs no features: see `fit`, which then regresses to it."""
+        """Run phase 1 only, which needs no features; `fit` then adds the regression."""
         if (y is None) == (relation is None):
-            raise ValueError("Pass y or relation, one of the two.")
+            raise ValueError("Pass either y or relation.")
         if relation is None:
             relation = LabelRelation(y, grade=resolve_grade(as_targets(self.targets)))
         plan = self._resolve(relation, feedback=0)
@@ -206,19 +207,19 @@ class MetricLearner(StatementLearner):
         return Fitting(plan, rng, watch).place_targets(relation)[0]
 
     def save(self, folder: str | os.PathLike[str], *, with_data: bool = False) -> Path:
-        """Write the model to a folder, whole or not at all; `twofold.load` opens it.
+        """Save the model to a folder, completely or not at all; `twofold.load` opens it.
 
-        The folder holds `model.json` and `weights.safetensors`, or `embedder.skops` for a
-        scikit-learn embedder. An older model of that name is replaced; any other folder is left
-        alone. A model that is opened again gives the same points within rounding.
+        The folder contains `model.json` and `weights.safetensors`, or `embedder.skops` for a
+        scikit-learn embedder. An existing model of that name is replaced; any other folder is left
+        alone. A model that is loaded again gives the same points within rounding.
 
         Parameters
         ----------
         folder : path
-            To write to.
+            The folder to write to.
         with_data : bool
-            Whether features and statements are saved too, so that the model that is opened can
-            `update` and `suggest_pairs`.
+            Whether to save features and statements too, so that the loaded model can `update` and
+            `suggest_pairs`.
         """
         check_is_fitted(self)
         return save_model(self.to_model(with_data), folder)
@@ -233,8 +234,8 @@ class MetricLearner(StatementLearner):
             data, loss = self._fitted_to("save(with_data=True)"), self.plan_.loss
             if not isinstance(loss, str):
                 raise ValueError(
-                    f"{type(loss).__name__} is code of your own, which a model on disk does not "
-                    "carry, so that it could not go on learning: save it without with_data."
+                    f"{type(loss).__name__} is your own code, which is not saved with a model, so "
+                    "the saved model could not continue learning: save it without with_data."
                 )
             return replace(model, data=data)
         return model

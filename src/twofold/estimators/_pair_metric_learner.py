@@ -25,10 +25,10 @@ from twofold.targets import Named, Targets
 
 
 class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Learn from pairs of feature vectors that are stated as alike (+1) or not (−1).
+    """Learn from pairs of feature vectors that are stated to be alike (+1) or not (−1).
 
-    The interface is that of metric-learn's pair learners: someone with code for one changes the
-    import. Vectors that are equal are one item.
+    The interface is that of metric-learn's pair learners: to switch from one, change the import.
+    Equal vectors are the same item.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         As for `MetricLearner`; by default targets have the contrastive loss, so that distances are
         those of a metric.
     preprocessor : array_like, shape (n_items, n_features), or callable, optional
-        With it pairs may hold item numbers, shape (n_pairs, 2): rows of the array, or what the
-        callable turns into rows.
+        With a preprocessor, pairs may be item numbers, shape (n_pairs, 2): rows of the array, or
+        numbers that the callable turns into rows.
 
     Attributes
     ----------
@@ -84,12 +84,13 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Parameters
         ----------
         pairs : array_like, shape (n_pairs, 2, n_features), or (n_pairs, 2) with a preprocessor
-            Two feature vectors a pair.
+            Two feature vectors per pair.
         y : array_like, shape (n_pairs,)
             +1 for alike, −1 for not alike.
         calibration_params : mapping, optional
-            Parameters of `calibrate_threshold` for the threshold that `fit` sets; most accurate by
-            default. It is chosen on the training pairs: call `calibrate_threshold` with others.
+            Parameters of `calibrate_threshold` for the threshold that `fit` sets, by default the
+            most accurate one. It is chosen on the training pairs: better call `calibrate_threshold`
+            with other pairs afterwards.
         """
         table = self._vectors(pairs)
         alike = alike_by_sign(y, len(table))
@@ -138,7 +139,7 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return pair_auroc(alike_by_sign(y, len(scores)), scores)
 
     def score_pairs(self, pairs: Any) -> NDArray[np.float32]:
-        """Return `pair_distance`, by the name that metric-learn had before 0.7: small is alike."""
+        """Return `pair_distance`, as metric-learn called it before 0.7: small for the alike."""
         return self.pair_distance(pairs)
 
     def get_metric(self) -> PairFunction:
@@ -150,8 +151,8 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def components_(self) -> NDArray[np.float64]:
         """L, shape (n_components, n_features), where the distance of u and v is ‖L u − L v‖.
 
-        Only linear maps have one: fit with ``embedder=Ridge(), feedback=0``. Points are L x plus an
-        offset, which distances do not see.
+        It exists for linear maps only: fit with ``embedder=Ridge(), feedback=0``. Points are L x
+        plus an offset, which does not affect distances.
         """
         check_is_fitted(self)
         return self.learner_.components_
@@ -180,7 +181,7 @@ class PairMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     ) -> Self:
         """Choose `threshold_` on pairs; see `twofold.evaluation.choose_threshold`.
 
-        What it reached is kept as `calibration_`, in terms of `pair_score`.
+        The rates reached are kept as `calibration_`, in terms of `pair_score`.
         """
         scores = self.pair_score(pairs_valid)
         alike = alike_by_sign(y_valid, len(scores))

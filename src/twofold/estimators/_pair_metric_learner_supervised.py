@@ -24,19 +24,18 @@ CONSTRAINTS_PER_SQUARED_CLASS = 20
 class PairMetricLearnerSupervised(PairMetricLearner):
     """Learn from pairs that are drawn from classes: metric-learn's supervised interface.
 
-    For someone with code for ``ITML_Supervised`` and its like. `MetricLearner` learns from the
-    same classes without drawing pairs, is quicker and as a rule better: use it where nothing
-    speaks for pairs.
+    For code that uses ``ITML_Supervised`` or similar. `MetricLearner` learns from the same classes
+    without drawing pairs, is faster and usually better: use it unless you need pairs.
 
     Parameters
     ----------
     n_components, targets, embedder, feedback, validation_fraction, device, random_state, verbose
         As for `PairMetricLearner`.
     preprocessor : array_like, shape (n_items, n_features), or callable, optional
-        With it `fit` may be given item numbers, shape (n_items,).
+        With a preprocessor, `fit` accepts item numbers, shape (n_items,).
     n_constraints : int, optional
-        Pairs that are drawn of each kind, alike and not; 20 times the square of the number of
-        classes by default, at most as many as there are.
+        Number of pairs to draw of each kind, alike and not alike; by default 20 times the square of
+        the number of classes, and at most as many as there are.
 
     Examples
     --------

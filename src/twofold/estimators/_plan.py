@@ -41,13 +41,13 @@ GAUGING_SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is fitted, and how: the learner's parameters with a value for every "auto".
+    """What is fitted, and how: the learner's parameters with the value of every "auto".
 
-    Where validation chooses, `n_components` is None; so is `n_rounds` for as many as feedback
-    usually takes, and `embedder` where feedback learns ridge maps alone. `loss` and `targets` are
-    of phase 1, `metric` is how what is learnt is compared, `regression` how a network learns
-    targets, and `validation_fraction` the share of the items that is held out. `metric_step` says
-    for which kinds layers are joined, "output" for none; `layers` which ones may be, None for all.
+    `n_components` is None if validation selects it, `n_rounds` is None for the usual number of
+    rounds, and `embedder` is None if feedback only learns ridge maps. `loss` and `targets` belong
+    to phase 1, `metric` is how points are compared, `regression` how a network learns targets, and
+    `validation_fraction` the share of the items that is held out. `metric_step` says for which
+    kinds layers are joined ("output" for none), and `layers` which ones may be (None for all).
     """
 
     n_components: int | None
@@ -115,8 +115,8 @@ def _metric_step(
     if metric == "unseen":
         if isinstance(relation, TripletRelation):
             raise ValueError(
-                "metric='unseen' holds out whole kinds, and triplets do not say what is of one "
-                "kind. Give classes, labels or pairs, or set metric='auto'."
+                "metric='unseen' holds out whole kinds, but triplets do not say which items are "
+                "of the same kind. Give classes, labels or pairs, or set metric='auto'."
             )
         return "unseen"
     is_whole = is_classes(relation) and loss == "dot" and targets.pairs == "all"
@@ -142,7 +142,7 @@ def _uses_feedback(feedback: int | Literal["auto"], targets: Targets, relation: 
     """Whether the targets are to follow the features.
 
     They need not where statements decide a relation that is not transitive: there inner products of
-    targets, which know nothing of the features, say more (scene with 20 pairs an item: AUROC .886
+    targets, which know nothing of the features, say more (scene with 20 pairs per item: AUROC .886
     against .828). Of a transitive one they say less (digits with 16: .9985 against .9992).
     """
     is_own = not isinstance(targets.loss, str)
@@ -208,8 +208,8 @@ def _regression(
     if network.loss == "likelihood":
         if uses_feedback:
             raise ValueError(
-                "loss='likelihood' needs targets that items share; with feedback each has its own. "
-                "Set loss='auto', or feedback=0."
+                "loss='likelihood' needs targets that several items share, but with feedback "
+                "each item has its own. Set loss='auto', or feedback=0."
             )
         return "likelihood"
     if network.loss == "squared" or isinstance(relation, PairRelation | TripletRelation):

@@ -1,4 +1,4 @@
-"""What a learner of statements can do later: take in more, say what to ask and what is suspicious.
+"""What a learner of statements can do later: learn more, suggest pairs, find suspicious ones.
 
 It keeps what it was fitted to, and fits the same again: to more of it, or to parts.
 """
@@ -30,7 +30,7 @@ from twofold.targets import SuspiciousPairs
 
 
 class StatementLearner(EmbeddingLearner):
-    """A learner that keeps the statements it was fitted to, and goes on from them."""
+    """A learner that keeps the statements it was fitted to, and can continue from them."""
 
     plan_: Plan
     selection_: Selection | None
@@ -52,21 +52,21 @@ class StatementLearner(EmbeddingLearner):
         *,
         withdrawn: ArrayLike | None = None,
     ) -> Self:
-        """Take in statements, and items, that arrive later, without fitting anew.
+        """Learn from statements and items that arrive later, without starting over.
 
-        A ridge map is fitted again, and candidates are compared again once as many statements are
-        new as they were compared on; a network goes on from what it has learnt for a fifth of its
-        epochs; a regressor is fitted once more. A threshold has to be calibrated again.
+        A ridge map is fitted again, and candidates are compared again once there are as many new
+        statements as they were compared on; a network continues training for a fifth of its epochs;
+        a regressor is fitted once more. Calibrate the threshold again afterwards.
 
         Parameters
         ----------
         relation : PairRelation or TripletRelation, optional
-            New statements, of the kind that `fit` had. Items are rows of `fit`'s `X`, in their
-            order, then those of earlier updates, then those of `X_new`.
+            New statements, of the same type as in `fit`. Items are numbered as rows of `fit`'s `X`,
+            followed by those of earlier updates, and then those of `X_new`.
         X_new : n_new rows, optional
             Features of new items.
         withdrawn : array_like of int, shape (n, 2), or (n, 3) for triplets, optional
-            Pairs, or triplets, whose earlier statements are taken back.
+            Pairs, or triplets, whose earlier statements are withdrawn.
         """
         data = self._fitted_to("update")
         if X_new is not None:
@@ -85,22 +85,23 @@ class StatementLearner(EmbeddingLearner):
         candidates: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
         random_state: RandomState = None,
     ) -> Suggestions:
-        """Say which pairs to ask about next: those whose answers would help most.
+        """Suggest which pairs to ask about next: those whose answers would help most.
 
-        They are in doubt, and half of them likely alike, if the pairs stated were drawn at random;
-        none was stated before, nor follows from a statement about items with equal features. Items
-        in some statement come first. The embedding is fitted five times more, without some
-        statements, to say how likely pairs are alike: that takes about as long as `fit`.
+        The pairs are uncertain, and half of them likely alike, assuming that the stated pairs were
+        drawn at random. None has a statement already, or follows from one about items with equal
+        features. Items that are in statements are preferred. To estimate how likely pairs are
+        alike, the embedding is fitted five more times, each time without some statements, which
+        takes about as long as `fit`.
 
         Parameters
         ----------
         n : int
-            How many; fewer are returned, with a warning, if there are fewer.
+            Number of pairs; fewer are returned, with a warning, if there are not enough.
         candidates : array_like of int, shape (n_candidates, 2), or a pair of arrays, optional
-            The pairs that may be asked about, as rows of what was learnt from: for instance pairs
-            of records of two tables. By default any two rows.
+            The pairs that may be asked about, as rows of the training data, for instance pairs of
+            records of two tables. By default any two rows.
         random_state : int, Generator or None
-            Seed of the choice.
+            Random seed.
 
         Returns
         -------
@@ -117,24 +118,24 @@ class StatementLearner(EmbeddingLearner):
     def calibrate_similarity(
         self, points: NDArray[np.float32], random_state: RandomState = None, *, n_folds: int = 5
     ) -> SimilarityCalibration:
-        """Say how likely pairs are alike, by their similarity, if drawn as those stated were.
+        """Estimate how likely pairs are alike from their similarity, if drawn as the stated ones.
 
-        The embedding is fitted a few times more, without some statements: only their items are
-        embedded again, so that it costs little where items are many.
+        The embedding is fitted a few more times, each time without some statements. Only their
+        items are embedded again, so this costs little if there are many items.
 
         Parameters
         ----------
         points : ndarray of float32, shape (n_items, n_components_)
-            The embedding of all rows that were learnt from, as `transform` returns it.
+            The embedding of all rows of the training data, as returned by `transform`.
         random_state : int, Generator or None
             Parts the statements.
         n_folds : int
-            Into how many parts, each of which is scored without itself.
+            Number of folds, each of which is scored by a fit without it.
 
         Returns
         -------
         SimilarityCalibration
-            From similarities, as `pair_similarity` gives them, to probabilities.
+            Maps similarities, as returned by `pair_similarity`, to probabilities.
         """
         data, known = self._fitted_to_pairs("calibrate_similarity")
         rng = as_generator(random_state)
@@ -143,10 +144,10 @@ class StatementLearner(EmbeddingLearner):
 
     @survives_fork
     def suspicious_pairs(self, *, random_state: RandomState = None) -> SuspiciousPairs:
-        """Say which stated pairs the others contradict, the most suspicious first.
+        """Return the stated pairs that the others contradict, the most suspicious first.
 
-        The embedding is fitted five times more, as by `suggest_pairs`, so that each statement is
-        held against what was learnt without it.
+        The embedding is fitted five more times, as in `suggest_pairs`, so that each statement is
+        compared with what was learnt without it.
 
         Parameters
         ----------
@@ -156,7 +157,7 @@ class StatementLearner(EmbeddingLearner):
         Returns
         -------
         SuspiciousPairs
-            All pairs that are stated, with how strongly the rest contradicts each.
+            All stated pairs, with how strongly the others contradict each.
         """
         data, known = self._fitted_to_pairs("suspicious_pairs")
         rng = as_generator(random_state)
@@ -168,28 +169,30 @@ class StatementLearner(EmbeddingLearner):
     def fit_parts(
         self, relation: PairRelation, *, random_state: RandomState = None
     ) -> Callable[[PairRelation], NDArray[np.float32]]:
-        """Return what embeds the rows that were learnt from, by some statements alone.
+        """Return a function that embeds the training rows, fitted to some of the statements only.
 
-        It fits what `fit` has selected, without another validation, to the statements that it is
-        called with, so that others can be scored by points that do not know them.
+        It fits the candidate that `fit` has selected, without another validation, to the statements
+        that it is called with, so that other statements can be scored by points that have not seen
+        them.
 
         Parameters
         ----------
         relation : PairRelation
-            All statements, of which parts will be given.
+            All statements, of which the function will be given parts.
         random_state : int, Generator or None
-            Seed of the fits.
+            Random seed of the fits.
 
         Returns
         -------
         callable
-            From a part of the statements to points of all rows, shape (n_rows, n_components).
+            Takes part of the statements, and returns points of all rows, shape (n_rows,
+            n_components).
         """
         data = replace(self._fitted_to("fit_parts"), relation=relation)
         if self.metric_step_ is not None:
             raise ValueError(
-                "fit_parts fits the output alone, and the points of this model join its layers: "
-                'fit it with metric="none".'
+                "fit_parts fits only the output, but this model's points join several layers: fit "
+                'it with metric="none".'
             )
         fitting = self._quiet_fitting(data, as_generator(random_state))
         refit, rows = refit_without(fitting, self.selection_, data), np.arange(n_rows(data.X))
@@ -206,8 +209,8 @@ class StatementLearner(EmbeddingLearner):
         if isinstance(data.relation, PairRelation):
             return data, data.relation
         raise TypeError(
-            f"{action} says how likely pairs are alike; triplets, which this model was fitted to, "
-            "only compare. Fit it to a PairRelation."
+            f"{action} needs to know how likely pairs are alike, but this model was fitted to "
+            "triplets, which only compare. Fit it to a PairRelation."
         )
 
     def _fitted_to(self, action: str) -> TrainingData:
@@ -215,14 +218,14 @@ class StatementLearner(EmbeddingLearner):
         check_is_fitted(self)
         if not hasattr(self, "_training_data"):
             raise ValueError(
-                f"This model was saved without what it was fitted to: {action} needs it. Save it "
-                "by save(folder, with_data=True)."
+                f"This model was saved without its training data, which {action} needs. Save it "
+                "with save(folder, with_data=True)."
             )
         if self._training_data is not None:
             return self._training_data
         raise TypeError(
-            f"{action} goes on from statements; this model was fitted to labels, which state all "
-            "pairs at once. For more labels call fit with all of them."
+            f"{action} needs a model fitted to statements, but this one was fitted to labels, "
+            "which state all pairs at once. To add labels, call fit with all of them."
         )
 
     def __getstate__(self) -> dict[str, Any]:

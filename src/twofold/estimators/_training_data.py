@@ -1,4 +1,4 @@
-"""What a learner was fitted to: kept beside it, extended by updates, saved so that work goes on."""
+"""A learner's training data: kept with it, extended by updates, saved to continue later."""
 
 from __future__ import annotations
 
@@ -78,6 +78,6 @@ def _refuse_other_statements(new: Statements, known: Statements, n_items: int) -
         )
     if new.n_items > n_items:
         raise ValueError(
-            f"The relation is about {new.n_items} items, but there are {n_items} rows: those of "
-            "fit and those of X_new."
+            f"The relation is about {new.n_items} items, but there are {n_items} rows, those of "
+            "fit and of X_new together."
         )

@@ -1,4 +1,4 @@
-"""How a fit goes on when statements, and items, arrive later; or without some of them."""
+"""How a fit continues when statements and items arrive later; or without some of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The AUROC over every pair of a labelled set, so that no sample of pairs adds its chance."""
+"""The AUROC over all pairs of a labelled set, without the chance of a sample."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from twofold.evaluation._relevance import Relevance, relate
 
 
 def all_pairs_auroc(points: ArrayLike, labels: Any, *, metric: Metric = "euclidean") -> float:
-    """Return the chance that two items that are alike lie nearer than two that are not.
+    """Return the probability that two alike items are nearer than two items that are not alike.
 
-    Of all n (n − 1) / 2 pairs, exactly; ties count one half. Costs n² · dim and a sort of the
-    pairs, which needs 4 n² bytes: 400 MB for 10,000 items. Of more, score a sample of items, or
-    pairs of them with `pair_auroc`.
+    Exact over all n (n − 1) / 2 pairs; ties count one half. Costs n² · dim and a sort of the pairs,
+    which needs 4 n² bytes: 400 MB for 10,000 items. With more items, score a sample of them, or use
+    `pair_auroc` on pairs.
 
     Parameters
     ----------
     points : array_like of float, shape (n_items, dim)
         Finite points; float32 or float64.
     labels : array_like of shape (n_items,), or array or sparse matrix (n_items, n_labels)
-        Classes, of which equal ones are alike; or a 0/1 matrix, where items with at least one label
-        in common are. Items of unknown class (-1, NaN, None) are refused.
+        Classes, where items with equal ones are alike; or a 0/1 matrix, where items with at least
+        one label in common are. Items of unknown class (-1, NaN, None) are refused.
     metric : {"euclidean", "dot", "cosine", "hamming"}
         Nearer is: smaller ‖a − b‖, larger a·b, or larger a·b / ‖a‖‖b‖ (0 for a zero vector), or
         fewer bits that differ.

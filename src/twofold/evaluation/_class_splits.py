@@ -29,47 +29,47 @@ MIN_CLASSES = 2
 def split_classes(
     labels: Any, held_out: float | int = 0.2, random_state: RandomState = None
 ) -> tuple[Rows, Rows]:
-    """Hold out whole classes, drawn at random, and all items of them.
+    """Hold out whole classes, drawn at random, with all their items.
 
-    At least two classes are on either side. An item whose class is unknown is on neither. Items
-    with several labels are held out if all their labels are, and kept if none is; those that have
-    labels of both kinds are on neither side, as are those without a label.
+    Each side has at least two classes. An item of unknown class is on neither side. Items with
+    several labels are held out if all their labels are, and kept if none is; items with labels of
+    both kinds, or without a label, are on neither side.
 
     Parameters
     ----------
     labels : array_like of shape (n_items,), or array or sparse matrix (n_items, n_labels)
-        Classes, where -1, NaN or None says that one is unknown; or a 0/1 matrix. At least four.
+        Classes, at least four, where -1, NaN or None means unknown; or a 0/1 matrix.
     held_out : float or int
-        The share of the classes, in (0, 1), rounded; or their number.
+        The share of the classes to hold out, in (0, 1), rounded; or their number.
     random_state : int, Generator or None
         Draws the classes that are held out.
 
     Returns
     -------
     kept, held_out : ndarray of int64
-        Rows to learn from and rows of classes never seen, each in rising order.
+        Rows to learn from and rows of classes never seen, each in ascending order.
     """
     rng = as_generator(random_state)
     membership = _membership(labels)
     classes = _check_enough_classes(membership)
     n_held_out = _check_held_out(held_out, classes.size)
     drawn = rng.permutation(classes)[:n_held_out]
-    return _split(membership, drawn, "draw others by another random_state, or another share")
+    return _split(membership, drawn, "draw others with another random_state, or another share")
 
 
 @dataclass(frozen=True, slots=True)
 class ClassFold:
-    """A scikit-learn splitter that holds out whole classes, each of them in one fold.
+    """A scikit-learn splitter that holds out whole classes, each in one fold.
 
-    Goes where scikit-learn takes ``cv=``. What `split_classes` says of unknown classes and of
-    several labels holds for every fold.
+    Pass it where scikit-learn takes ``cv=``. Unknown classes and several labels are treated as in
+    `split_classes`.
 
     Parameters
     ----------
     n_splits : int
-        Number of folds, at least 2; there have to be twice as many classes.
+        Number of folds, at least 2; there must be at least twice as many classes.
     shuffle : bool
-        Whether classes are dealt out at random, and not in sorted order.
+        Whether to assign classes to folds at random instead of in sorted order.
     random_state : int, Generator or None
         Seed of the shuffle.
     """
@@ -82,7 +82,7 @@ class ClassFold:
         check_count("n_splits", self.n_splits, minimum=2)
         as_generator(self.random_state)
         if self.random_state is not None and not self.shuffle:
-            raise ValueError("random_state has no effect without a shuffle: set shuffle=True.")
+            raise ValueError("random_state has no effect without shuffling: set shuffle=True.")
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of folds."""
@@ -108,13 +108,13 @@ class ClassFold:
         if classes.size < MIN_CLASSES * self.n_splits:
             raise ValueError(
                 f"n_splits={self.n_splits} needs at least {MIN_CLASSES * self.n_splits} classes, "
-                f"{MIN_CLASSES} a fold, but there are {classes.size}: take n_splits at most "
+                f"{MIN_CLASSES} per fold, but there are {classes.size}: set n_splits to at most "
                 f"{classes.size // MIN_CLASSES}."
             )
         if self.shuffle:
             classes = as_generator(self.random_state).permutation(classes)
         for fold in np.array_split(classes, self.n_splits):
-            yield _split(membership, fold, "take fewer folds, or shuffle by another random_state")
+            yield _split(membership, fold, "use fewer folds, or shuffle with another random_state")
 
 
 def _membership(labels: Any) -> sparse.csr_array:
@@ -135,7 +135,7 @@ def _check_enough_classes(membership: sparse.csr_array) -> NDArray[np.int64]:
     classes = np.unique(membership.indices).astype(np.int64)
     if classes.size < 2 * MIN_CLASSES:
         raise ValueError(
-            f"Holding out whole classes needs at least {2 * MIN_CLASSES}, {MIN_CLASSES} on either "
+            f"Holding out whole classes needs at least {2 * MIN_CLASSES}, {MIN_CLASSES} on each "
             f"side, but there are {classes.size}: hold out items instead, for instance with "
             "sklearn.model_selection.StratifiedKFold."
         )
@@ -176,6 +176,6 @@ def _split(
         if n_classes < MIN_CLASSES:
             raise ValueError(
                 f"With {drawn.size} labels held out, the {rows.size} item(s) {side} have "
-                f"{n_classes} label(s) between them, and {MIN_CLASSES} are needed: {way_out}."
+                f"{n_classes} label(s) in total, but at least {MIN_CLASSES} are needed: {way_out}."
             )
     return kept, held_out

@@ -1,4 +1,4 @@
-"""How good a decision "alike or not" is: ranking, the calls at a threshold, and how sure both are.
+"""How good decisions are: the ranking, the decisions at a threshold, and their intervals.
 
 Pairs that share a record are right or wrong together, so intervals draw whole units: by default the
 pairs of one left item.
@@ -22,23 +22,23 @@ NAMES = ("auroc", "average_precision", "precision", "recall", "f1")
 
 @dataclass(frozen=True, slots=True)
 class DecisionScores:
-    """Scores of calling pairs alike whose similarity is at least a threshold; large is good.
+    """Scores of a similarity, and of calling pairs alike from a threshold on; larger is better.
 
     Attributes
     ----------
     auroc : float
-        Chance that an alike pair is more similar than one not alike; ties count one half.
+        Probability that an alike pair is more similar than one not alike; ties count one half.
     average_precision : float
-        Σ (R_k − R_{k−1}) P_k over the distinct similarities, falling.
+        Σ (R_k − R_{k−1}) P_k over the distinct similarities, in descending order.
     eer : float
         Equal error rate; small is good.
     threshold : float
-        From which similarity on pairs are called alike.
+        The similarity from which pairs are called alike.
     precision, recall, f1 : float
-        Of these calls; the precision is 1 if nothing is called alike.
+        Scores of these decisions; the precision is 1 if no pair is called alike.
     intervals : dict of str to (float, float)
-        95 % confidence interval of each of these but the equal error rate; empty if nothing was
-        resampled.
+        95 % confidence interval of each of these except the equal error rate; empty without
+        resampling.
     n_similar, n_dissimilar : int
         Pairs of either kind.
     """
@@ -64,7 +64,7 @@ def decision_scores(
     n_resamples: int = 1000,
     random_state: RandomState = None,
 ) -> DecisionScores:
-    """Score a similarity and a threshold on pairs that are known.
+    """Score a similarity and a threshold on pairs with known answers.
 
     Parameters
     ----------
@@ -73,12 +73,12 @@ def decision_scores(
     similarity : array_like of float, shape (n_pairs,)
         Large for the alike.
     threshold : float
-        From which similarity on a pair is called alike.
+        The similarity from which a pair is called alike.
     units : array_like, shape (n_pairs,), optional
-        Which pairs are drawn together, for instance the left item of each; by default every pair
-        by itself.
+        Which pairs are resampled together, for instance the left item of each; by default every
+        pair on its own.
     n_resamples : int
-        How often the bootstrap draws; 0 for no intervals. Costs n_resamples · n_pairs.
+        Number of bootstrap samples; 0 for no intervals. Costs n_resamples · n_pairs.
     random_state : int, Generator or None
         Seed of the bootstrap; the scores themselves are never random.
     """
@@ -168,5 +168,7 @@ def _unit_codes(units: ArrayLike | None, n_pairs: int) -> NDArray[np.int64]:
         return np.arange(n_pairs)
     names = as_array("units", units)
     if names.shape != (n_pairs,):
-        raise ValueError(f"units must name one unit a pair, shape ({n_pairs},), got {names.shape}.")
+        raise ValueError(
+            f"units must have one unit per pair, shape ({n_pairs},), got {names.shape}."
+        )
     return np.asarray(np.unique(names, return_inverse=True)[1], dtype=np.int64)

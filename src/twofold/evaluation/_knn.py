@@ -29,11 +29,11 @@ def knn_accuracy(
     k: int = 5,
     metric: Metric = "euclidean",
 ) -> float:
-    """Return the share of test points whose class most of their `k` nearest training points have.
+    """Return the accuracy of predicting a test point's class by its `k` nearest training points.
 
-    The class with the most votes is predicted, of several the smallest in sorted order: what
-    scikit-learn's ``KNeighborsClassifier`` does. Of training points at one distance those of lowest
-    index count as nearer. Costs n_train · n_test · dim, in bounded memory.
+    The class with the most votes is predicted, and in a tie the first in sorted order, as in
+    scikit-learn's ``KNeighborsClassifier``. Of training points at equal distance, those with the
+    lowest index count as nearer. Costs n_train · n_test · dim, in bounded memory.
 
     Parameters
     ----------
@@ -73,13 +73,13 @@ def knn_jaccard(
     k: int = 5,
     metric: Metric = "euclidean",
 ) -> float:
-    """Return the mean Jaccard index of true labels and those of the `k` nearest training points.
+    """Return the mean Jaccard index of true labels and labels predicted by `k` nearest neighbours.
 
     Binary relevance: a label is predicted where more than half of the neighbours have it. A test
-    point scores |P ∩ T| / |P ∪ T| for predicted set P and true set T, and 1 if both are empty:
-    the prediction is then entirely right. The same as scikit-learn's multi-output
-    ``KNeighborsClassifier`` with ``jaccard_score(average="samples", zero_division=1)``. Leave items
-    without a label out beforehand where they should not count.
+    point scores |P ∩ T| / |P ∪ T| for predicted set P and true set T, and 1 if both are empty: the
+    prediction is then entirely right. The same as scikit-learn's multi-output
+    ``KNeighborsClassifier`` with ``jaccard_score(average="samples", zero_division=1)``. If items
+    without a label should not count, leave them out beforehand.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def knn_jaccard(
     check_one_label_each(train_points=len(train), train_labels=known.shape[0])
     check_one_label_each(test_points=len(test), test_labels=wanted.shape[0])
     nearest = nearest_indices(test, train, k, metric)
-    n_voted = min(known.shape[1], k * int(np.diff(known.indptr).max()))  # labels a point, at most
+    n_voted = min(known.shape[1], k * int(np.diff(known.indptr).max()))  # labels per point, at most
     size = max(1, VOTE_NUMBERS // max(n_voted, k))
     total = 0.0
     for first in range(0, len(nearest), size):
@@ -136,7 +136,7 @@ def _check_points(
     check_same_space(train_points=train, test_points=test)
     if k > len(train):
         raise ValueError(
-            f"k={k} neighbours cannot be found among {len(train)} training point(s): "
-            f"take k at most {len(train)}."
+            f"k={k} neighbours cannot be found among {len(train)} training point(s): set k to at "
+            f"most {len(train)}."
         )
     return train, test

@@ -1,4 +1,4 @@
-"""What items truly are: a class each, or a row of a 0/1 matrix, checked."""
+"""Labels of items: one class each, or a row of a 0/1 matrix, checked."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def encode_indicator(name: str, labels: Any) -> sparse.csr_array:
     if array.ndim != 2:
         raise ValueError(
             f"{name} must be a 0/1 matrix of shape (n_items, n_labels), got shape {array.shape}. "
-            "For one class an item use knn_accuracy."
+            "For one class per item use knn_accuracy."
         )
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be a matrix of 0 and 1, got {array.dtype}.")
@@ -79,7 +79,7 @@ def check_same_labels(**matrices: sparse.csr_array) -> None:
     widths = {name: matrix.shape[1] for name, matrix in matrices.items()}
     if len(set(widths.values())) > 1:
         each = ", ".join(f"{name} has {width} columns" for name, width in widths.items())
-        raise ValueError(f"A label is one column, the same in each matrix, but {each}.")
+        raise ValueError(f"All matrices must have the same label columns, but {each}.")
 
 
 def check_one_label_each(**lengths: int) -> None:
@@ -96,8 +96,8 @@ def _class_vector(name: str, labels: Any) -> NDArray[Any]:
     """Return classes as an array of one dimension."""
     if is_matrix(labels):
         raise TypeError(
-            f"{name} must hold one class an item, got a matrix of shape {np.shape(labels)}. For a "
-            "0/1 matrix of several labels an item use knn_jaccard."
+            f"{name} must have one class per item, got a matrix of shape {np.shape(labels)}. For "
+            "a 0/1 matrix of several labels per item use knn_jaccard."
         )
     classes = _as_array(name, labels)
     if classes.ndim != 1:
@@ -112,7 +112,7 @@ def _known_classes(name: str, labels: Any) -> NDArray[Any]:
     if unknown.size:
         raise ValueError(
             f"{name} has {unknown.size} item(s) of unknown class (-1, NaN or None), first row "
-            f"{unknown[0]}. Leave them out; a class that is truly called -1 needs another name."
+            f"{unknown[0]}. Leave them out; if -1 is meant as a class, rename it."
         )
     return classes
 

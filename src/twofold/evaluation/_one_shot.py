@@ -1,4 +1,4 @@
-"""How often one example a class is enough to tell what a new item is.
+"""How often one example per class is enough to classify a new item.
 
 An episode has one support item of each of `n_way` classes and one query, another item of one of
 these; it is right if the query's own class lies nearest. Episodes are drawn, or their expectation
@@ -37,24 +37,24 @@ EPISODE_NUMBERS = 2**22
 
 @dataclass(frozen=True, slots=True)
 class OneShotScores:
-    """How often one example a class was enough.
+    """How often one example per class was enough.
 
     Attributes
     ----------
     accuracy : float
-        Share of episodes answered rightly, in [0, 1]; 1 / n_way is chance.
+        Share of episodes answered correctly, in [0, 1]; 1 / n_way is chance.
     interval : (float, float) or None
-        Its 95 % confidence interval; None if nothing was resampled.
+        Its 95 % confidence interval; None without resampling.
     resampled : {"classes", "items"} or None
-        What the interval was drawn from: classes of queries, or else episodes or queries.
+        What was resampled for the interval: classes of queries, or episodes or queries.
     n_way : int
         Number of classes in an episode.
     n_episodes : int or None
-        Number of episodes that were drawn; None if all that there are count.
+        Number of episodes that were drawn; None if all possible ones count.
     n_classes : int
         Number of classes that episodes were made of.
     n_support_only : int
-        How many of these have one item only, which can be an example but never a query.
+        How many of these have only one item, which can be an example but not a query.
     """
 
     accuracy: float
@@ -77,11 +77,11 @@ def one_shot_accuracy(
     n_resamples: int = 1000,
     random_state: RandomState = None,
 ) -> OneShotScores:
-    """Return the share of queries that are nearest to the one example of their own class.
+    """Return the share of queries that are nearest to the example of their own class.
 
-    An episode draws a class that has at least two items, all alike, and of it a query and an
-    example; then n_way − 1 other classes, and an example of each. Where t examples are equally near
-    and one is the right one, the episode counts 1/t.
+    An episode draws a class with at least two items, each with equal probability, and a query and
+    an example from it; then n_way − 1 other classes, and an example of each. If t examples are
+    equally near and one of them is the right one, the episode counts 1/t.
 
     Parameters
     ----------
@@ -92,11 +92,11 @@ def one_shot_accuracy(
     n_way : int
         Number of classes in an episode, at least 2.
     n_episodes : int or "all"
-        How many are drawn; costs n_episodes · n_way · dim. "all" is the expectation over all
-        episodes, without chance: for a query and its example, f_c being the share of class c that
-        is farther, it is the mean of the product of f_c over all sets of n_way − 1 other classes.
-        It costs n_items² · dim + n_pairs · n_classes · n_way, with n_pairs of one class, in
-        bounded memory.
+        Number of episodes to draw; costs n_episodes · n_way · dim. "all" is the exact expectation
+        over all episodes: for a query and its example, with f_c the share of class c that is
+        farther away, it is the mean of the product of f_c over all sets of n_way − 1 other classes.
+        It costs n_items² · dim + n_pairs · n_classes · n_way, with n_pairs of one class, in bounded
+        memory.
     metric : {"euclidean", "dot", "cosine", "hamming"}
         Nearest is: smallest ‖a − b‖, largest a·b, or largest a·b / ‖a‖‖b‖ (0 for a zero vector), or
         fewest bits that differ, of codes packed into bytes.
@@ -145,8 +145,8 @@ def _check_classes(labels: Any, n_items: int) -> NDArray[np.int64]:
     """Return classes as numbers 0, 1, …, one for each point."""
     if is_matrix(labels):
         raise TypeError(
-            f"One-shot accuracy needs one class an item, but labels is a matrix of shape "
-            f"{np.shape(labels)}: score several labels an item with retrieval_scores."
+            "One-shot accuracy needs one class per item, but labels is a matrix of shape "
+            f"{np.shape(labels)}: for several labels per item use retrieval_scores."
         )
     (classes,) = encode_classes(labels=labels)
     check_one_label_each(points=n_items, labels=len(classes))
@@ -161,14 +161,14 @@ def _check_episodes(n_way: int, n_episodes: Any, sizes: NDArray[np.int64]) -> No
     else:
         check_count("n_episodes", n_episodes)
     if n_way > sizes.size:
-        way_out = f"take n_way at most {sizes.size}" if sizes.size > 1 else "give more classes"
+        way_out = f"set n_way to at most {sizes.size}" if sizes.size > 1 else "give more classes"
         raise ValueError(
-            f"n_way={n_way} needs as many classes, but there are {sizes.size}: {way_out}."
+            f"n_way={n_way} needs that many classes, but there are only {sizes.size}: {way_out}."
         )
     if sizes.max() < 2:
         raise ValueError(
-            f"Each of {sizes.size} classes has one item only, so that none has a query beside its "
-            "example: at least one class needs two items."
+            f"Each of {sizes.size} classes has only one item, so that there is no query besides "
+            "the example: at least one class needs two items."
         )
 
 

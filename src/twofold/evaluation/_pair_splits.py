@@ -26,20 +26,21 @@ Rows = NDArray[np.int64]
 class PairFolds:
     """A scikit-learn splitter of pairs that keeps items apart.
 
-    Goes where scikit-learn takes ``cv=``, for instance with `PairMetricLearner`. Items are dealt
-    out to folds, those that pairs join to the same one as far as that goes; a fold is scored on the
-    pairs whose two items it has, and learnt from by the pairs that have no item of these. Pairs
-    between the two are in neither part. Of pairs drawn at random from many items few have both
-    in one fold: the fewer the folds, the more are scored.
+    Pass it where scikit-learn takes ``cv=``, for instance with `PairMetricLearner`. Items are
+    assigned to folds, where possible such that the items of a pair are in the same fold. A fold is
+    scored on the pairs that have both items in it, and pairs without an item of the fold are learnt
+    from. All other pairs are in neither part. If pairs are drawn at random from many items, few
+    have both in one fold: the fewer the folds, the more pairs are scored.
 
     Parameters
     ----------
     n_splits : int
         Number of folds, at least 2.
     two_tables : bool
-        Whether the left and the right items are of two tables, so that equal ids are not one item.
+        Whether the left and the right items are from two tables, so that equal ids are different
+        items.
     random_state : int, Generator or None
-        Decides where the dealing begins.
+        Determines where the assignment begins.
 
     Examples
     --------
@@ -66,9 +67,10 @@ class PairFolds:
         Parameters
         ----------
         X : array_like, shape (n_pairs, 2) or (n_pairs, 2, n_features)
-            Item ids of any type, or two feature vectors a pair: equal vectors are one item.
+            Item ids of any type, or two feature vectors per pair: equal vectors are the same item.
         y : array_like, shape (n_pairs,), optional
-            What is stated of each pair. Where it takes two values, both have to be in every part.
+            Statements about the pairs. If there are two different values, every part must have
+            both.
         groups : array_like, shape (n_pairs, 2), optional
             Item ids, where `X` holds features.
         """
@@ -91,7 +93,8 @@ class PairFolds:
         wanted = "groups" if groups is not None else "pairs"
         if table.ndim < 2 or table.shape[1] != 2 or (groups is not None and table.ndim > 2):
             raise ValueError(
-                f"{wanted} must hold two items a row, shape (n_pairs, 2), got shape {table.shape}."
+                f"{wanted} must have two items per row, shape (n_pairs, 2), got shape "
+                f"{table.shape}."
             )
         check_consistent_length(X, table)
         n_pairs = len(table)
@@ -118,8 +121,8 @@ class PairFolds:
                 lacks = ""
             if lacks:
                 raise ValueError(
-                    f"Fold {fold + 1} of {self.n_splits} has {lacks} {what}: too few pairs join "
-                    "items of one fold. Take fewer folds, or more pairs."
+                    f"Fold {fold + 1} of {self.n_splits} has {lacks} {what}: too few pairs are "
+                    "between items of the same fold. Use fewer folds, or more pairs."
                 )
 
 

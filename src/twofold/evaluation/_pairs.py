@@ -19,7 +19,7 @@ TAME = (1e-15, 1e15)
 
 
 def pair_auroc(similar: ArrayLike, similarity: ArrayLike) -> float:
-    """Return the chance that an alike pair has a larger similarity than one not alike.
+    """Return the probability that an alike pair has a larger similarity than one not alike.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def pair_similarity(
     Returns
     -------
     similarity : ndarray of float32, shape (n_pairs,)
-        Large for the alike; made in chunks, so that memory stays bounded.
+        Large for the alike; computed in chunks, so that memory stays bounded.
     """
     check_choice("metric", metric, get_args(Metric))
     table = as_array("points", points)
@@ -102,7 +102,7 @@ def check_scored_pairs(
     if graded.size:
         raise ValueError(
             f"similar must be 0 or 1 here; {graded.size} value(s) are not, first at row "
-            f"{graded[0]} ({stated[graded[0]]}). For grades pass for instance similar > 0."
+            f"{graded[0]} ({stated[graded[0]]}). For grades, pass for instance similar > 0."
         )
     alike = np.asarray(stated == 1)
     if not np.isfinite(values).all():

@@ -1,4 +1,4 @@
-"""Points that are compared: checked once, so that what follows may assume finite rows."""
+"""Points to compare: checked once, so that the following code can assume finite rows."""
 
 from __future__ import annotations
 

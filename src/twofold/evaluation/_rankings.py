@@ -17,7 +17,7 @@ from twofold.evaluation._retrieval import check_search
 
 @dataclass(frozen=True, slots=True)
 class RankingScores:
-    """Means over the queries that have something to find; each is in [0, 1], and large is good.
+    """Means over the queries that have a relevant item; each is in [0, 1], larger is better.
 
     Attributes
     ----------
@@ -25,10 +25,10 @@ class RankingScores:
         Mean average precision of the k nearest: of each query Σ_{i ≤ k} P(i) rel(i) / Σ_{i ≤ k}
         rel(i), with P(i) the share of relevant items among the i nearest; 0 if none of the k is.
     mean_average_precision : float
-        The same of the whole gallery.
+        The same for the whole gallery.
     precision_within : float or None
-        Of codes, the share of relevant items among those that differ from the query in at most
-        `radius` bits; 0 for a query that has none so near. None for other points.
+        For codes, the share of relevant items among those that differ from the query in at most
+        `radius` bits; 0 for a query without any. None for other points.
     n_queries, n_without_match : int
         Queries that were scored, and that were left out because nothing is relevant to them.
     """
@@ -50,24 +50,24 @@ def ranking_scores(
     metric: Metric = "hamming",
     radius: int = 2,
 ) -> RankingScores:
-    """Score how each query ranks a gallery by nearness.
+    """Score how well each query ranks a gallery by nearness.
 
-    Of items at one distance those of lowest index count as nearer: of codes there are many, so the
-    gallery is to be in an order that says nothing. Costs n_queries · n_gallery · dim and a sort of
-    every row, in bounded memory.
+    Of items at equal distance, those with the lowest index count as nearer. With codes there are
+    many of these, so the order of the gallery should be random. Costs n_queries · n_gallery · dim
+    and a sort of every row, in bounded memory.
 
     Parameters
     ----------
     points, gallery_points : array_like, shape (n_queries, dim) and (n_gallery, dim)
         Points, or codes packed into bytes.
     labels, gallery_labels : classes, or 0/1 matrices
-        Equal classes are relevant to each other, or what shares a label; see `retrieval_scores`.
+        Items with equal classes, or with a label in common, are relevant; see `retrieval_scores`.
     k : int or sequence of int
         Depths. One beyond the gallery means all of it.
     metric : {"euclidean", "dot", "cosine", "hamming"}
         How nearness is measured.
     radius : int
-        Bits in which a code may differ.
+        Number of bits in which a code may differ.
     """
     check_choice("metric", metric, get_args(Metric))
     depths = tuple(dict.fromkeys(check_count("k", depth) for depth in np.atleast_1d(k).tolist()))
@@ -76,8 +76,8 @@ def ranking_scores(
     rows = np.flatnonzero(relevance.count() > 0)
     if not rows.size:
         raise ValueError(
-            f"None of {relevance.n_queries} queries has a relevant item in the gallery: a ranking "
-            "is scored by what it finds."
+            f"None of {relevance.n_queries} queries has a relevant item in the gallery, so there "
+            "is nothing to score."
         )
     within = None
     if metric == "hamming":

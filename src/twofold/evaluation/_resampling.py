@@ -47,8 +47,8 @@ def resolve_resample(
         return "classes" if n_classes >= MIN_CLASSES else "items"
     if resample == "classes" and n_classes < 2:
         raise ValueError(
-            "resample='classes' draws among the classes of the queries, but there is only "
-            f"{n_classes}: take resample='items'."
+            "resample='classes' resamples the classes of the queries, but there is only "
+            f"{n_classes}: use resample='items'."
         )
     return resample
 

@@ -26,7 +26,7 @@ from twofold.evaluation._resampling import (
 
 @dataclass(frozen=True, slots=True)
 class RetrievalScores:
-    """Means over the queries that have something to find; each is in [0, 1], and large is good.
+    """Means over the queries that have a relevant item; each is in [0, 1], larger is better.
 
     Attributes
     ----------
@@ -39,13 +39,13 @@ class RetrievalScores:
         i-th is relevant, else 0 (Musgrave et al., "A Metric Learning Reality Check", 2020).
     intervals : dict of str to (float, float)
         95 % confidence interval of each score: "recall_at_1", …, "r_precision" and "map_at_r".
-        Empty if nothing was resampled.
+        Empty without resampling.
     resampled : {"classes", "items"} or None
-        What the intervals were drawn from.
+        What was resampled for the intervals.
     n_queries : int
         Number of queries that were scored.
     n_without_match : int
-        Number of queries that were left out, because nothing in the gallery is relevant to them.
+        Number of queries that were left out, because no item in the gallery is relevant to them.
     """
 
     recall_at: dict[int, float]
@@ -69,38 +69,39 @@ def retrieval_scores(
     n_resamples: int = 1000,
     random_state: RandomState = None,
 ) -> RetrievalScores:
-    """Score how each point, as a query, finds the items that are relevant to it.
+    """Score how well each point, as a query, finds the items that are relevant to it.
 
-    Without a gallery every point is looked for among all others, itself left out; equal points
-    are others. An item to which nothing is relevant, the only one of its class, is no query, but
-    others may take it for theirs. Of items at one distance those of lowest index count as nearer.
-    Costs n_queries · n_gallery · dim and a partial sort, in bounded memory.
+    Without a gallery, each point searches all other points. An item that is the only one of its
+    class is not used as a query, but others may find it. Of items at equal distance, those with the
+    lowest index count as nearer. Costs n_queries · n_gallery · dim and a partial sort, in bounded
+    memory.
 
-    The intervals are of a bootstrap over queries in the same gallery. Queries of one class are not
-    independent, so whole classes are drawn where there are at least five. Of few classes even these
-    intervals are too narrow: simulated, they held the truth in 82 % of cases with five classes and
-    93 % with twenty; drawing items, where classes differ much, in 45 %. A query with several labels
-    counts, in equal parts, with each of them.
+    The intervals are from a bootstrap over queries, with the same gallery. Queries of the same
+    class are not independent, so whole classes are resampled if there are at least five. With few
+    classes even these intervals are too narrow: in simulations they contained the true value in 82
+    % of cases with five classes and 93 % with twenty; resampling items, where classes differ much,
+    in 45 %. A query with several labels counts for each of them in equal parts.
 
     Parameters
     ----------
     points : array_like of float, shape (n_queries, dim)
         Finite points; float32 or float64.
     labels : array_like of shape (n_queries,), or array or sparse matrix (n_queries, n_labels)
-        Classes, of which equal ones are relevant to each other; or a 0/1 matrix, where items with
-        at least one label in common are. Items of unknown class (-1, NaN, None) are refused.
+        Classes, where items with equal ones are relevant to each other; or a 0/1 matrix, where
+        items with at least one label in common are. Items of unknown class (-1, NaN, None) are
+        refused.
     gallery_points, gallery_labels : optional, as `points` and `labels`
-        Where to look instead.
+        Items to search instead.
     k : int or sequence of int
-        Depths of the recall. One beyond the gallery means all of it.
+        Depths of the recall. A depth beyond the gallery means all of it.
     metric : {"euclidean", "dot", "cosine", "hamming"}
         Nearest is: smallest ‖a − b‖, largest a·b, or largest a·b / ‖a‖‖b‖ (0 for a zero vector), or
         fewest bits that differ, of codes packed into bytes.
     resample : {"auto", "classes", "items"}
-        What the bootstrap draws: classes or single queries. "auto" draws classes if the queries
-        have at least five.
+        What the bootstrap resamples: classes or single queries. "auto" resamples classes if the
+        queries have at least five.
     n_resamples : int
-        How often it draws; 0 for no intervals.
+        Number of bootstrap samples; 0 for no intervals.
     random_state : int, Generator or None
         Seed of the bootstrap; the scores themselves are never random.
     """
@@ -136,7 +137,7 @@ def _check_depths(k: int | Sequence[int]) -> tuple[int, ...]:
     """Return the depths of the recall, each once."""
     depths = tuple(dict.fromkeys(check_count("k", depth) for depth in np.atleast_1d(k).tolist()))
     if not depths:
-        raise ValueError("k is empty: name at least one depth of the recall, for instance k=1.")
+        raise ValueError("k is empty: give at least one depth for the recall, for instance k=1.")
     return depths
 
 
@@ -150,7 +151,7 @@ def check_search(
     """Return how near what is, what is relevant, and whether the queries are the gallery."""
     if (gallery_points is None) != (gallery_labels is None):
         missing = "gallery_points" if gallery_points is None else "gallery_labels"
-        raise ValueError(f"A gallery needs points and labels, but {missing} is not given.")
+        raise ValueError(f"A gallery needs both points and labels, but {missing} is missing.")
     queries = check_points("points", points)
     if gallery_points is None:
         relevance = relate("labels", labels, "labels", labels)

@@ -1,4 +1,4 @@
-"""From which similarity on a pair is called alike: thresholds fitted on pairs that are known."""
+"""The similarity from which a pair is called alike: thresholds fitted on known pairs."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ Strategy = Literal["accuracy", "f_beta", "max_tpr", "max_tnr"]
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A threshold and what it reached on the pairs it was fitted on.
+    """A threshold and the rates it reached on the pairs it was chosen on.
 
     Attributes
     ----------
     threshold : float
         A pair is called alike if its similarity is at least this.
     strategy : str
-        What it was fitted for.
+        How the threshold was chosen.
     accuracy : float
-        Share of pairs called right.
+        Share of pairs decided correctly.
     true_positive_rate : float
-        Share of the alike that are called alike (recall).
+        Share of the alike pairs that are called alike (recall).
     true_negative_rate : float
-        Share of the others that are not; 1 minus the false-positive rate.
+        Share of the other pairs that are not called alike; 1 minus the false-positive rate.
     precision : float
-        Share of those called alike that are; 1 if none is called so.
+        Share of the pairs called alike that are alike; 1 if no pair is called alike.
     f_beta : float
         (1 + β²) · precision · recall / (β² · precision + recall).
     beta : float
@@ -60,27 +60,27 @@ def choose_threshold(
     min_rate: float | None = None,
     beta: float = 1.0,
 ) -> Calibration:
-    """Choose the similarity from which on pairs are called alike.
+    """Choose the similarity from which pairs are called alike.
 
     Parameters
     ----------
     similar : array_like, shape (n_pairs,)
         1 for alike, 0 for not alike.
     similarity : array_like of float, shape (n_pairs,)
-        Large for the alike. Pairs of equal similarity are never parted.
+        Large for the alike. Pairs of equal similarity are decided the same way.
     strategy : {"accuracy", "f_beta", "max_tpr", "max_tnr"}
-        Most pairs right; best F-beta; highest true-positive rate at a true-negative rate of at
-        least `min_rate`, which bounds the false-positive rate by 1 − `min_rate`; or the reverse.
+        Highest accuracy; best F-beta; highest true-positive rate with a true-negative rate of at
+        least `min_rate`, so that the false-positive rate is at most 1 − `min_rate`; or the reverse.
     min_rate : float, optional
         In [0, 1]; needed by the last two.
     beta : float
-        How many times as much recall counts as precision.
+        How many times as important recall is as precision.
 
     Returns
     -------
     Calibration
-        The threshold, half-way between two similarities that occur, and what it reached. Of
-        several that are equally good the highest is taken, so that doubt means not alike.
+        The threshold, half-way between two similarities that occur, and the rates it reached. Of
+        several equally good thresholds the highest is chosen, so that pairs in doubt are not alike.
     """
     check_choice("strategy", strategy, get_args(Strategy))
     beta = check_number("beta", beta, 0, strict=True)

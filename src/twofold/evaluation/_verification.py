@@ -13,12 +13,11 @@ from twofold.evaluation._pairs import check_scored_pairs
 
 @dataclass(frozen=True, slots=True)
 class VerificationScores:
-    """Error rates of a threshold on similarity; each is in [0, 1], and small is good.
+    """Error rates of a threshold on similarity; each is in [0, 1], smaller is better.
 
     A pair matches if its similarity is at least the threshold t. FMR(t) is the share of pairs not
-    alike that match, FNMR(t) the share of alike pairs that do not. One operating point belongs to
-    each distinct similarity, so that equal ones match together, and one to a t above all of them,
-    with FMR 0 and FNMR 1.
+    alike that match, FNMR(t) the share of alike pairs that do not. There is one operating point for
+    each distinct similarity, and one for a t above all of them, with FMR 0 and FNMR 1.
 
     Attributes
     ----------
@@ -27,7 +26,7 @@ class VerificationScores:
         straight between neighbours, has FMR = FNMR.
     fnmr_at_fmr_1_in_100, fnmr_at_fmr_1_in_1000 : float
         Smallest FNMR among the operating points with FMR ≤ 0.01 or 0.001, without interpolation.
-        With fewer than 100 or 1000 pairs not alike the bound allows no false match at all.
+        With fewer than 100 or 1000 pairs that are not alike, this allows no false match at all.
     n_similar, n_dissimilar : int
         Number of pairs alike and not alike.
     """

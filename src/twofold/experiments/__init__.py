@@ -1,6 +1,6 @@
 """Experiments: a protocol in, a record of what was measured out."""
 
-from twofold.experiments._code_methods import CODE_METHODS
+from twofold.experiments._code_methods import CODE_METHODS, DEFAULT_CODE_METHODS
 from twofold.experiments._code_reproduce import BITS, code_title, reproduce_codes
 from twofold.experiments._code_scores import CodeScores
 from twofold.experiments._compare import compare
@@ -37,6 +37,7 @@ from twofold.experiments._unseen_sets import UnseenSet, open_unseen
 __all__ = [
     "BITS",
     "CODE_METHODS",
+    "DEFAULT_CODE_METHODS",
     "DEFAULT_METHODS",
     "DEMO_METHODS",
     "METHODS",

@@ -51,6 +51,18 @@ CODE_METHODS: dict[str, Method] = {
             ),
         ),
         Method(
+            "codes-trees-overlap",
+            "Twofold, codes by trees, a label in common",
+            "codes of what has a label in common, not of how many: what mAP counts, and what "
+            "two-step hashing learns from",
+            "twofold",
+            "labels",
+            lambda config: HashLearner(
+                config.protocol.n_components, embedder="trees", **_seeded(config)
+            ),
+            grade="overlap",
+        ),
+        Method(
             "real-valued",
             "Twofold, real-valued",
             "as many real numbers as codes have bits, by the same network: what codes stand in for",
@@ -96,14 +108,16 @@ CODE_METHODS: dict[str, Method] = {
         Method(
             "fixed-codes",
             "Fixed codes",
-            "a random code a class, learnt by a softmax over cosines, as OrthoHash does",
+            "a random code per class, learnt by a softmax over cosines, as OrthoHash does",
             "today",
             "labels",
             lambda config: FixedCodeLearner(config.protocol.n_components, **training(config)),
         ),
     )
 }
-OF_TREES = ("codes-trees", "two-step")
+DEFAULT_CODE_METHODS = tuple(name for name, method in CODE_METHODS.items() if method.grade is None)
+"""What is run where none are named: on classes every grade is the same."""
+OF_TREES = ("codes-trees", "codes-trees-overlap", "two-step")
 
 
 def choose_code_methods(names: Sequence[str]) -> tuple[Method, ...]:
@@ -114,7 +128,7 @@ def choose_code_methods(names: Sequence[str]) -> tuple[Method, ...]:
             f"There is no method {unknown[0]!r} of codes; there are {', '.join(CODE_METHODS)}."
         )
     if not names:
-        raise ValueError("There is nothing to run: name at least one method.")
+        raise ValueError("There is nothing to run: give at least one method.")
     if set(names) & set(OF_TREES):
         trees()  # says what to install, before the work
     return tuple(CODE_METHODS[name] for name in dict.fromkeys(names))

@@ -19,7 +19,7 @@ from twofold._core.checks import check_choice, check_count
 from twofold._core.devices import resolve_device
 from twofold._core.files import check_folder_place
 from twofold.estimators import EmbeddingLearner
-from twofold.experiments._code_methods import CODE_METHODS, choose_code_methods
+from twofold.experiments._code_methods import DEFAULT_CODE_METHODS, choose_code_methods
 from twofold.experiments._code_scores import score_codes
 from twofold.experiments._examples import empty_rows_unsaid
 from twofold.experiments._machine import describe_circumstances, describe_commit
@@ -30,6 +30,7 @@ from twofold.experiments._reproduce import Run, Watcher, with_epochs
 from twofold.experiments._run import configuration, trains_network
 from twofold.experiments._sets import ExperimentSet, open_set
 from twofold.regression import Epoch
+from twofold.relations import LabelRelation
 
 BITS = (16, 32, 48, 64)
 NAME = re.compile(r"(.+)-(\d+)-bits")
@@ -60,7 +61,7 @@ def reproduce_codes(
     folder: str | os.PathLike[str],
     *,
     bits: Sequence[int] = BITS,
-    methods: Sequence[str] = tuple(CODE_METHODS),
+    methods: Sequence[str] = DEFAULT_CODE_METHODS,
     seeds: Sequence[int] = (0,),
     epochs: int | None = None,
     most_items: int | None = None,
@@ -75,21 +76,21 @@ def reproduce_codes(
     name : str
         One of `PROTOCOLS`.
     folder : path
-        Gets the records, ``<name>-<bits>-bits/<method>-seed<seed>.json``.
+        Folder for the records, ``<name>-<bits>-bits/<method>-seed<seed>.json``.
     bits : sequence of int
         Of codes.
     methods : sequence of str
-        Of `CODE_METHODS`.
+        Of `CODE_METHODS`; by default all but those of another grade of several labels.
     seeds : sequence of int
-        Of everything random.
+        Random seeds.
     epochs : int, optional
-        In place of the protocol's.
+        Number of epochs, instead of the protocol's.
     most_items : int, optional
         Training items that are learnt from and searched, drawn once; all by default.
     device : {"auto", "cpu", "cuda", "cuda:N"}
         Where networks are trained.
     data_dir : path, optional
-        Where the sets lie; by default what the variable TWOFOLD_DATA names.
+        Folder of the data sets; by default the one in the variable TWOFOLD_DATA.
     watch : callable (run, epoch, n_epochs, auroc), optional
         Called after every epoch of a network, and once a run is scored.
     """
@@ -101,8 +102,8 @@ def reproduce_codes(
     data = _fewer(open_set(name, data_dir), most_items)
     if data.is_phase_1_only:
         raise ValueError(
-            f"{PROTOCOLS[name].title} has no images here, and codes are predicted from features: "
-            "name another set."
+            f"{PROTOCOLS[name].title} has no images here, which codes are predicted from: choose "
+            "another set."
         )
     for n_bits, seed, method in product(lengths, seeds, selected):
         protocol = with_epochs(code_protocol(name, n_bits), epochs)
@@ -147,7 +148,11 @@ def _run(
         learner.set_params(embedder__callback=told)
     began = time.perf_counter()
     with empty_rows_unsaid():
-        learner.fit(data.train.features, data.train.labels)
+        if method.grade is None:
+            learner.fit(data.train.features, data.train.labels)
+        else:
+            alike = LabelRelation(data.train.labels, method.grade)
+            learner.fit(data.train.features, relation=alike)
     seconds = time.perf_counter() - began
     targets = min(seconds, learner.timing_.get("targets", 0.0))
     codes = score_codes(learner, data, protocol.n_components, protocol.score, seed)

@@ -1,4 +1,4 @@
-"""`compare`: methods, also one's own, on arrays of one's own, a record a method and seed."""
+"""`compare`: methods, also one's own, on arrays of one's own, a record per method and seed."""
 
 from __future__ import annotations
 
@@ -32,34 +32,34 @@ def compare(
     device: str = "auto",
     watch: Watcher | None = None,
 ) -> tuple[RunRecord, ...]:
-    """Run methods on arrays of one's own, by the protocol of `reproduce`.
+    """Run methods on your own arrays, by the protocol of `reproduce`.
 
-    Every method learns from the same nine tenths of the training items, and those of ours that
-    learn from pairs from the same pairs; the rest of them chooses the epoch whose neighbours are
-    scored. `twofold.report` makes a page or tables of what is returned.
+    Every method learns from the same nine tenths of the training items, and our methods that learn
+    from pairs use the same pairs; the remaining tenth selects the epoch whose neighbours are
+    scored. `twofold.report` turns the result into a page or tables.
 
     Parameters
     ----------
-    X_train, X_test : array or sparse matrix, a row an item
+    X_train, X_test : array or sparse matrix, a row per item
         Features.
-    y_train, y_test : array of classes, or 0/1 indicator matrix, a row an item
+    y_train, y_test : array of classes, or 0/1 indicator matrix, a row per item
         Items are alike if they share a label.
     methods : sequence of str and learners, or mapping of names to these
-        Ours by name, see `METHODS`, and any object with ``fit(X, y)`` and ``transform(X)``, whose
-        points are compared by its `metric_`: "euclidean", unless it says "cosine" or "dot". A
-        parameter `random_state` is set to the seed. Learners of one's own are evaluated once they
-        are fitted; those of `twofold` that train a `Network` also while they do.
+        Built-in methods by name, see `METHODS`, and any object with ``fit(X, y)`` and
+        ``transform(X)``, whose points are compared by its `metric_`: "euclidean", unless it says
+        "cosine" or "dot". A parameter `random_state` is set to the seed. Your own learners are
+        evaluated after fitting; those of `twofold` that train a `Network` also during training.
     seeds : int or sequence of int
-        How many, or which.
+        Number of seeds, or the seeds themselves.
     name : str
-        What the set is called.
+        Name of the data set.
     out : path, optional
         Folder that gets the records, ``<name>/<method>-seed<seed>.json``. Runs that are there are
         not made again, if arrays and parameters are the same; code is not compared.
     network : str
         What methods of ours train, one of `twofold.regression.NETWORKS`.
     epochs : int, optional
-        In place of 30; epochs of pairs follow in proportion.
+        Number of epochs, by default 30; epochs of pairs are scaled in proportion.
     device : {"auto", "cpu", "cuda", "cuda:N"}
         Where methods of ours run.
     watch : callable (run, epoch, n_epochs, auroc), optional
@@ -75,7 +75,7 @@ def compare(
     selected, numbers = own_methods(methods, protocol), _seeds(seeds)
     if not selected or not numbers:
         raise ValueError(
-            f"There is nothing to run: name at least one {'seed' if selected else 'method'}."
+            f"There is nothing to run: give at least one {'seed' if selected else 'method'}."
         )
     describe_commit()  # before the hours in which another may be made
     place = None if out is None else check_folder_place(out)

@@ -30,7 +30,7 @@ DROPOUT, WEIGHT_DECAY = 0.2, 0.03
 
 @dataclass(frozen=True, slots=True)
 class DemoMethod:
-    """One way to learn.
+    """A method of learning.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Demo:
     machine : dict
         What it was measured on.
     seed : int
-        Of everything random.
+        Random seeds.
     """
 
     train_images: NDArray[np.float64]

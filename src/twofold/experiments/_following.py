@@ -1,4 +1,4 @@
-"""A run is evaluated while it trains: AUROC on test pairs, neighbours on the validation part."""
+"""Evaluation during training: AUROC on test pairs, neighbours on the validation part."""
 
 from __future__ import annotations
 

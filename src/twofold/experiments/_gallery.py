@@ -177,7 +177,7 @@ def read_gallery(path: Path) -> Gallery:
         return Gallery(content["set"], content["method"], content["seed"], items)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
-            f"{path} is no gallery that can be read ({reason_of(error)}): remove it."
+            f"{path} is not a readable gallery ({reason_of(error)}): remove it."
         ) from error
 
 

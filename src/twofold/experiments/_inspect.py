@@ -1,4 +1,4 @@
-"""The truth about a user's pairs: counted, gauged, and the most suspicious named."""
+"""An inspection of a user's pairs: counts, gauge, and the most suspicious ones."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def inspect_pairs(
         With them statements are scored by embeddings, which also know of items in few pairs;
         without, by targets.
     keys : array_like, shape (n_items,), optional
-        What the items are called; by default their numbers.
+        Ids of the items; by default their numbers.
     fields : callable (item) -> mapping of str to str, optional
         What an item says of itself, shown beside its name: see `Records.fields`.
     notes : sequence of str
-        What is to be said of the files.
+        What the user should know about the files.
     n_left : int, optional
         Of two tables, the rows of the left one, which come first: what to ask next are pairs
         between the two.
@@ -76,15 +76,14 @@ def inspect_pairs(
     random_state : int
         Seed of folds and solutions.
     progress : callable (what, share), optional
-        Called as the work goes on.
+        Called as the work progresses.
     """
     began = time.perf_counter()
     n_suspicious = check_count("n_suspicious", n_suspicious, minimum=0)
     n_suggested = check_count("n_suggested", n_suggested, minimum=0)
     if n_suggested and features is None:
         raise ValueError(
-            f"n_suggested={n_suggested} needs features: what to ask next is found by embeddings of "
-            "them."
+            f"n_suggested={n_suggested} needs features: questions are found by embedding them."
         )
     check_pair_relation(relation)
     check_callable("progress", progress)

@@ -29,7 +29,7 @@ class InspectedFiles:
     relation : PairRelation
         The statements; of two tables, the right one's rows come after the left one's.
     keys : ndarray, shape (n_items,)
-        What the items are called.
+        Ids of the items.
     features : ndarray or csr_array of float32, or None
         Made of the items' columns, if these are given.
     fields : callable (item) -> dict, or None
@@ -60,9 +60,9 @@ def read_inspected(
     Parameters
     ----------
     pairs : path
-        CSV or Parquet with columns left, right, similar and, if wanted, weight.
+        CSV or Parquet with columns left, right, similar and, optionally weight.
     features : path, optional
-        A row an item: whatever `twofold.datasets.read_records` reads, but for images. Columns of
+        A row per item: whatever `twofold.datasets.read_records` reads, but for images. Columns of
         numbers are taken as they are; a table that has others is prepared by `TablePreparation`.
     right : path, optional
         A second table with the same columns, which the right column of the pairs names.
@@ -71,7 +71,7 @@ def read_inspected(
     """
     if features is None:
         if right is not None or key is not None:
-            raise ValueError("right and key are about the items: give features too.")
+            raise ValueError("right and key refer to the table of items: give features too.")
         stated = load_pairs(pairs)
         return InspectedFiles(_relation(stated, stated.n_items), stated.keys, notes=stated.notes)
     left = _read_items(features, key)
@@ -112,7 +112,7 @@ def _two_tables(pairs: str | os.PathLike[str], left: Records, right: Records) ->
     if (left.table is None) != (right.table is None):
         raise ValueError(
             f"One of {left.path} and {right.path} is a matrix and the other a table: give two of "
-            "a kind, with the same columns."
+            "the same kind, with the same columns."
         )
     notes: tuple[str, ...] = ()
     if left.table is None:
@@ -139,8 +139,8 @@ def _read_items(path: str | os.PathLike[str], key: str | None) -> Records:
     records = read_records(path, id_column=key)
     if records.path.is_dir():
         raise ValueError(
-            f"{records.path} is a folder of images, and pairs are inspected by tables or matrices: "
-            "give a table of what is known of the items, or embeddings of the images as .npy."
+            f"{records.path} is a folder of images, but pairs are inspected with tables or "
+            "matrices: give a table about the items, or embeddings of the images as .npy."
         )
     return records
 

@@ -65,7 +65,7 @@ class Inspection:
     Attributes
     ----------
     keys : ndarray, shape (n_items,)
-        What the items are called.
+        Ids of the items.
     diagnosis : Diagnosis
         Counts, parts and contradictions.
     gauge : Gauge or None
@@ -85,9 +85,9 @@ class Inspection:
     fields : mapping of int to mapping of str to str
         What the items that are shown say of themselves; empty where nothing is known but numbers.
     notes : tuple of str
-        What is to be said of the files.
+        What the user should know about the files.
     seed : int
-        Of everything random.
+        Random seeds.
     seconds : float
         Of all of it.
     """

@@ -13,7 +13,8 @@ SAYS_SOMETHING = 0.65
 """AUROC from which features are said to agree in part; words only, nothing is decided by it."""
 NO_ERROR = (
     "If being alike is transitive, as for classes, each of them or a pair of its chain is wrong; "
-    "if items may be alike for different reasons, as with several labels an item, it is no error."
+    "if items may be alike for different reasons, as with several labels per item, this is not "
+    "an error."
 )
 
 
@@ -79,18 +80,18 @@ def read_together(
 
 
 def _given(expectation: Expectation) -> str:
-    return f"{expectation.features_as_given:.3f} on pairs of items held out"
+    return f"{expectation.features_as_given:.3f} on pairs of held-out items"
 
 
 def _disagreement(together: Together) -> str:
     similar = f"{together.n_similar_opposed:,} of {together.n_similar:,} pairs stated to be alike"
     dissimilar = f"{together.n_dissimilar_opposed:,} of {together.n_dissimilar:,} stated not to be"
     if not together.n_similar_opposed + together.n_dissimilar_opposed:
-        return "They disagree on no pair."
+        return "They do not disagree on any pair."
     return (
-        f"They disagree on {similar}, which look different, and on {dissimilar}, which look alike. "
-        "Either the statement is wrong, or the features lack what it rests on: look at the "
-        "suspicious pairs first."
+        f"They disagree on {similar}, which look different, and on {dissimilar}, which look "
+        "alike. Either the statement is wrong, or the features lack the information it is based "
+        "on: look at the suspicious pairs first."
     )
 
 
@@ -104,9 +105,9 @@ def read_gauge(gauge: Gauge | None, why_no_gauge: str, n_pairs: int) -> tuple[st
         "is chance."
     )
     if gauge.decides:
-        return "These pairs decide the relation", f"{measured} {_spared(gauge, n_pairs)}".strip()
+        return "These pairs determine the relation", f"{measured} {_spared(gauge, n_pairs)}".strip()
     return (
-        "These pairs do not decide the relation: use features",
+        "These pairs do not determine the relation: use features",
         f"{measured} {_missing(gauge, n_pairs)}",
     )
 
@@ -115,14 +116,14 @@ def read_diagnosis(diagnosis: Diagnosis) -> Iterator[str]:
     """Yield a sentence for everything that a user should know."""
     if diagnosis.n_unlinked:
         yield (
-            f"{_count(diagnosis.n_unlinked, 'item is', 'items are')} in no pair: only features can "
-            "say anything about them."
+            f"{_count(diagnosis.n_unlinked, 'item is', 'items are')} in no pair: only features "
+            "can tell anything about them."
         )
     if diagnosis.n_parts > 1:
         yield (
-            f"The pairs fall into {diagnosis.n_parts:,} parts that no pair joins, the largest of "
-            f"{diagnosis.part_sizes[0]:,} items: items of two parts are not compared, not even "
-            "through others."
+            f"The pairs fall into {diagnosis.n_parts:,} parts that no pair connects, the largest "
+            f"with {diagnosis.part_sizes[0]:,} items: items of different parts are not compared, "
+            "not even through others."
         )
     if diagnosis.n_both_ways:
         both_ways = _count(diagnosis.n_both_ways, "pair is", "pairs are")
@@ -131,11 +132,11 @@ def read_diagnosis(diagnosis: Diagnosis) -> Iterator[str]:
         inside = _count(
             diagnosis.n_contradictions, "dissimilar pair joins", "dissimilar pairs join"
         )
-        yield f"{inside} two items that a chain of similar pairs joins too. {NO_ERROR}"
+        yield f"{inside} two items that a chain of similar pairs connects. {NO_ERROR}"
     if diagnosis.n_contradictions > MOST * max(diagnosis.n_dissimilar, 1):
         yield (
-            "That is so of most dissimilar pairs. A few wrong similar pairs are enough to join all "
-            "groups into one, so look at the suspicious ones first."
+            "This is the case for most dissimilar pairs. A few wrong similar pairs are enough to "
+            "connect all groups, so look at the suspicious ones first."
         )
 
 
@@ -144,13 +145,13 @@ def read_suspects(gauge: Gauge | None, together: Together | None) -> Iterator[st
     if gauge is None:
         return
     if together is not None:
-        yield "The suspicious pairs are those that embeddings learnt without them contradict."
+        yield "The suspicious pairs contradict embeddings that were learnt without them."
     elif gauge.decides:
-        yield "The suspicious pairs are those that targets made from the other pairs contradict."
+        yield "The suspicious pairs contradict targets that were made from the other pairs."
     else:
         yield (
-            "The pairs say little about each other, so that the suspicious ones are to be taken "
-            "with care; features would find them better."
+            "The pairs say little about each other, so treat the suspicious ones with care; "
+            "features would find them better."
         )
 
 
@@ -161,14 +162,15 @@ def read_expectation(expectation: Expectation | None) -> Iterator[str]:
     if expectation.candidate == "features as given":
         yield (
             "Nothing learnt from the pairs was clearly better than the features as given: these "
-            f"have an AUROC of {expectation.features_as_given:.3f} on pairs of items held out."
+            f"have an AUROC of {expectation.features_as_given:.3f} on pairs of held-out items."
         )
         return
     known = expectation.known_items
     yield (
-        f"A learner fitted to all pairs expects an AUROC of {expectation.new_items:.3f} on pairs "
-        f"of new items{'' if known is None else f' and of {known:.3f} on other pairs of these'}; "
-        f"the features as given have {expectation.features_as_given:.3f}."
+        f"A learner fitted to all pairs can expect an AUROC of {expectation.new_items:.3f} on "
+        "pairs of new "
+        f"items{'' if known is None else f' and of {known:.3f} on other pairs of these'}; the "
+        f"features as given have {expectation.features_as_given:.3f}."
     )
 
 
@@ -177,12 +179,14 @@ def read_suggestions(suggestions: Sized | None) -> Iterator[str]:
     if suggestions is None:
         return
     if not len(suggestions):
-        yield "No pair is left to ask about: all of them are stated, or of equal items."
+        yield (
+            "There are no pairs left to ask about: all have a statement, or their items are equal."
+        )
         return
     yield (
-        "The pairs to ask next are some that are more likely alike and some that are less, all in "
-        "doubt. How likely is said as if the stated pairs had been drawn at random: if they hold "
-        "more alike ones than there are, it is less."
+        "The pairs to ask about next are uncertain ones, half more and half less likely alike. "
+        "The probabilities assume that the stated pairs were drawn at random: if alike pairs are "
+        "more frequent among those than among all pairs, the true ones are lower."
     )
 
 
@@ -190,22 +194,22 @@ def _spared(gauge: Gauge, n_pairs: int) -> str:
     needed = gauge.n_needed
     if needed is None or needed > 0.75 * n_pairs:
         return ""
-    return f"About {_rounded(needed)} of these {n_pairs:,} pairs would have done."
+    return f"About {_rounded(needed)} of these {n_pairs:,} pairs would have been enough."
 
 
 def _missing(gauge: Gauge, n_pairs: int) -> str:
     needed = gauge.n_needed
     if needed is not None and needed <= n_pairs:
-        return f"All {n_pairs:,} together may just decide it."
+        return f"All {n_pairs:,} together may just be enough."
     if needed is not None:
         times = needed / n_pairs
-        return f"About {_rounded(needed)} such pairs would, {times:.1f} times as many."
+        return f"About {_rounded(needed)} such pairs would be enough, {times:.1f} times as many."
     if gauge.has_levelled:
         return (
-            "More such pairs would hardly help, the curve has levelled off: some may be wrong, or "
-            "items be alike in more ways than targets can tell."
+            "More such pairs would hardly help, since the curve has levelled off: some may be "
+            "wrong, or items may be alike in more ways than targets can represent."
         )
-    return "How many more such pairs would, they do not say yet: probably several times as many."
+    return "How many more would be enough cannot be said yet: probably several times as many."
 
 
 def _count(number: int, one: str, several: str) -> str:

@@ -29,7 +29,7 @@ Origin = Literal["paper", "twofold", "rival", "today", "own"]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One way to learn.
+    """A method of learning.
 
     Attributes
     ----------
@@ -43,9 +43,11 @@ class Method:
     make : callable (RunConfig) -> learner
         Makes it, not yet fitted.
     classes_only : bool
-        Whether it needs exactly one class an item.
+        Whether it needs exactly one class per item.
     vectors_only : bool
         Whether it is of no use on images: a linear map of thousands of pixels.
+    grade : {"overlap", "jaccard"} or None
+        How alike several labels make two items, where it is not the learner that says so.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Method:
     make: Callable[[RunConfig], EmbeddingLearner | OwnLearner]
     classes_only: bool = False
     vectors_only: bool = False
+    grade: Literal["overlap", "jaccard"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class RunConfig:
     n_items : int
         Training items: as many pairs are an epoch of pairs.
     seed : int
-        Of everything random.
+        Random seeds.
     device : str
         Where it is trained.
     checkpoint : Path or None
@@ -289,7 +292,7 @@ METHODS: dict[str, Method] = {
         Method(
             "proxy-anchor",
             "Proxy-Anchor",
-            "a learnt proxy a class",
+            "a learnt proxy per class",
             "today",
             "labels",
             _batch_loss("proxy-anchor"),
@@ -327,7 +330,7 @@ def choose_methods(names: Sequence[str], protocol: Protocol) -> tuple[Method, ..
     for method in selected:
         if method.classes_only and protocol.score == "jaccard":
             raise ValueError(
-                f"{method.name} learns from one class an item, but the items of {protocol.title} "
+                f"{method.name} learns from one class per item, but the items of {protocol.title} "
                 "have several labels: leave it out."
             )
         if method.vectors_only and protocol.network != "mlp":

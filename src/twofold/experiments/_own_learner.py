@@ -61,7 +61,7 @@ class OwnLearner:
         who = type(self.learner).__name__
         if points.ndim != 2 or len(points) != X.shape[0]:
             raise ValueError(
-                f"transform of {who} must return a point an item, shape ({X.shape[0]}, "
+                f"transform of {who} must return one point per item, shape ({X.shape[0]}, "
                 f"n_components), got {points.shape}."
             )
         bad = np.flatnonzero(~np.isfinite(points).all(axis=1))

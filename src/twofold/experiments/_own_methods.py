@@ -43,8 +43,7 @@ def own_methods(
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(
-            f"Two methods are called {twice!r}: name your own by methods={{'first': …, "
-            "'second': …}."
+            f"Two methods are called {twice!r}: name them with methods={{'first': …, 'second': …}}."
         )
     return tuple(selected)
 
@@ -52,12 +51,12 @@ def own_methods(
 def _own_method(name: str | None, learner: Any) -> Method:
     if not (hasattr(learner, "fit") and hasattr(learner, "transform")) or isinstance(learner, type):
         raise TypeError(
-            f"A method is the name of one of ours ({', '.join(METHODS)}) or a learner with fit and "
-            f"transform, got {learner!r}."
+            f"A method must be the name of a built-in one ({', '.join(METHODS)}) or a learner "
+            f"with fit and transform, got {learner!r}."
         )
     title = check_name("method", type(learner).__name__ if name is None else name)
     if title in METHODS:
-        raise ValueError(f"{title!r} is a method of ours: name your own otherwise.")
+        raise ValueError(f"{title!r} is a built-in method: give yours another name.")
     return Method(title, title, "", "own", "labels", lambda config: _seeded(learner, config))
 
 

@@ -62,8 +62,8 @@ def own_set(X_train: Any, y_train: Any, X_test: Any, y_test: Any) -> ExperimentS
             )
     if n_rows(train) < LEAST_ITEMS:
         raise ValueError(
-            f"X_train has {n_rows(train)} rows: give at least {LEAST_ITEMS}, since a tenth of them "
-            "only chooses the epoch."
+            f"X_train has {n_rows(train)} rows: give at least {LEAST_ITEMS}, since a tenth of "
+            "them is only used to select the epoch."
         )
     return ExperimentSet(Part(train, labels[0]), Part(test, labels[1]), names)
 
@@ -72,8 +72,8 @@ def check_name(what: str, name: str) -> str:
     """Return a name that a file can have and that no set or method of ours has."""
     if not name.strip() or name.startswith(".") or UNSAFE & set(name) or not name.isprintable():
         raise ValueError(
-            f"{what} {name!r} cannot be part of a file's name: use letters, digits, spaces, "
-            "'-' and '_'."
+            f"{what} {name!r} cannot be part of a file name: use letters, digits, spaces, '-' and "
+            "'_'."
         )
     return name
 
@@ -82,8 +82,8 @@ def check_set_name(name: str) -> str:
     """Return a name for a set of one's own."""
     if name in {**PROTOCOLS, **UNSEEN_PROTOCOLS}:
         raise ValueError(
-            f"name {name!r} is that of a set which `twofold reproduce` runs, and its records would "
-            "stand among those: name yours otherwise."
+            f"name {name!r} is a data set of `twofold reproduce`, and the records would be mixed: "
+            "choose another name."
         )
     return check_name("name", name)
 
@@ -106,8 +106,8 @@ def _rows(name: str, X: Any) -> Any:
     rows = X if isinstance(X, np.ndarray) else np.asarray(X)
     if rows.ndim < 2 or rows.dtype.kind not in "fiub":
         raise ValueError(
-            f"{name} must hold numbers, a row an item, got shape {rows.shape} of {rows.dtype}: "
-            "twofold.preparation makes numbers of tables and text."
+            f"{name} must contain numbers, one row per item, got shape {rows.shape} of "
+            f"{rows.dtype}: twofold.preparation turns tables and text into numbers."
         )
     return rows
 
@@ -127,7 +127,7 @@ def _labels(y_train: Any, y_test: Any) -> tuple[tuple[NDArray[Any], NDArray[Any]
         if np.any(unknown):
             raise ValueError(
                 f"{int(np.sum(unknown))} item(s) of {name} have no class, first row "
-                f"{np.flatnonzero(unknown)[0]}: leave them out, every item is scored."
+                f"{np.flatnonzero(unknown)[0]}: leave them out, since every item is scored."
             )
     classes, numbers = np.unique(np.concatenate([train, test]), return_inverse=True)
     return (numbers[: len(train)], numbers[len(train) :]), tuple(map(str, classes))

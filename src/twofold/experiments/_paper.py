@@ -61,7 +61,7 @@ class Protocol:
         Passes over the items, of all methods that see an item at a time.
     n_pair_epochs : int
         Of methods that see pairs: one is as many pairs as there are items, so that a pass over all
-        20 an item is 20 of them.
+        20 per item is 20 of them.
     batch_size, learning_rate, weight_decay : int, float, float
         Of Adam.
     dropout : float

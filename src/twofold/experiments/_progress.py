@@ -1,4 +1,4 @@
-"""A run on its way: its evaluations are kept in a folder, until its record is written."""
+"""A run in progress: its evaluations are kept in a folder until its record is written."""
 
 from __future__ import annotations
 

@@ -170,12 +170,12 @@ def read_record(path: Path) -> RunRecord:
     """Read one record, or say what is wrong with the file."""
     content = read_json(path, "remove it and run it again")
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path} is no run record: it does not say {FORMAT!r}.")
+        raise ValueError(f"{path} is not a run record: it does not say {FORMAT!r}.")
     found = content.get("format_version")
     if isinstance(found, int) and found > FORMAT_VERSION:
         raise ValueError(
-            f"{path} has format version {found}, newer than {FORMAT_VERSION}, the newest this "
-            "Twofold reads: update Twofold."
+            f"{path} has format version {found}, newer than {FORMAT_VERSION}, the newest that "
+            "this version of Twofold reads: update Twofold."
         )
     validate_record(content, str(path))
     return RunRecord.from_json(content)
@@ -186,7 +186,7 @@ def read_finished(path: Path, settings: Mapping[str, Any], device: str) -> RunRe
     record = read_record(path)
     if dict(record.configuration) != settings or record.device != device:
         raise ValueError(
-            f"{path} was run with other settings, or on another device: name another folder for "
+            f"{path} was run with other settings, or on another device: choose another folder for "
             "the records, or remove it to run it again."
         )
     _remove_traces(path)
@@ -205,11 +205,12 @@ def _remove_traces(path: Path) -> None:
 def read_records(folder: Path) -> tuple[RunRecord, ...]:
     """Read all records in a folder and those below it, in the order of their paths."""
     if not folder.is_dir():
-        raise FileNotFoundError(f"There is no folder {folder}: name one that holds run records.")
+        raise FileNotFoundError(f"There is no folder {folder}: give one with run records.")
     paths = [path for path in sorted(folder.rglob("*-seed*.json")) if _is_record(path, folder)]
     if not paths:
         raise FileNotFoundError(
-            f"{folder} holds no run record: `twofold reproduce SET --out {folder}` makes some."
+            f"{folder} contains no run records: `twofold reproduce SET --out {folder}` creates "
+            "some."
         )
     return tuple(read_record(path) for path in paths)
 
@@ -222,7 +223,7 @@ def validate_record(content: Mapping[str, Any], name: str) -> None:
     errors = sorted(Draft202012Validator(schema).iter_errors(content), key=lambda error: error.path)
     if errors:
         place = "/".join(str(step) for step in errors[0].path) or "the record"
-        raise ValueError(f"{name} is no valid run record: at {place}, {errors[0].message}.")
+        raise ValueError(f"{name} is not a valid run record: at {place}, {errors[0].message}.")
 
 
 def _is_record(path: Path, folder: Path) -> bool:

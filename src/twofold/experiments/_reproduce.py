@@ -1,4 +1,4 @@
-"""`reproduce`: the paper's protocol on one set, a record a method and seed.
+"""`reproduce`: the paper's protocol on one set, a record per method and seed.
 
 A run that is done is not run again, one that was interrupted goes on where it was.
 """
@@ -59,17 +59,17 @@ def reproduce(
     name : str
         One of `PROTOCOLS`.
     folder : path
-        Gets the records, ``<name>/<method>-seed<seed>.json``.
+        Folder for the records, ``<name>/<method>-seed<seed>.json``.
     methods : sequence of str
         Of `METHODS`.
     seeds : sequence of int
-        Of everything random.
+        Random seeds.
     epochs : int, optional
-        In place of the protocol's; epochs of pairs follow in proportion.
+        Number of epochs, instead of the protocol's; epochs of pairs are scaled in proportion.
     device : {"auto", "cpu", "cuda", "cuda:N"}
         Where it runs.
     data_dir : path, optional
-        Where the sets lie; by default what the variable TWOFOLD_DATA names.
+        Folder of the data sets; by default the one in the variable TWOFOLD_DATA.
     watch : callable (run, epoch, n_epochs, auroc), optional
         Called wherever a run is evaluated.
     """
@@ -77,7 +77,7 @@ def reproduce(
     describe_commit()  # before the hours in which another may be made
     if not methods or not seeds:
         raise ValueError(
-            f"There is nothing to run: name at least one {'seed' if methods else 'method'}."
+            f"There is nothing to run: give at least one {'seed' if methods else 'method'}."
         )
     protocol = with_epochs(PROTOCOLS[name], epochs)
     selected = choose_methods(methods, protocol)

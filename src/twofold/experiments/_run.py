@@ -54,7 +54,7 @@ def run_method(
     examples : Examples
         Items and pairs of the seed.
     seed : int
-        Of everything random.
+        Random seeds.
     device : str
         "cpu", "cuda" or "cuda:N".
     progress : RunProgress

@@ -36,7 +36,7 @@ class Part:
     Attributes
     ----------
     features : array, memory-mapped array or sparse matrix, or None
-        A row an item; None where only labels are at hand.
+        A row per item; None where only labels are at hand.
     labels : ndarray, shape (n_items,) or (n_items, n_labels)
         Classes, or a 0/1 indicator matrix.
     """

@@ -38,7 +38,7 @@ class UnseenConfig:
     n_items, n_classes : int
         Of the training part.
     seed : int
-        Of everything random.
+        Random seeds.
     device : str
         Where it is trained.
     callback : callable (Epoch), optional
@@ -78,7 +78,7 @@ class UnseenConfig:
 
 @dataclass(frozen=True, slots=True)
 class UnseenMethod:
-    """One way to learn.
+    """A method of learning.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ UNSEEN_METHODS: dict[str, UnseenMethod] = {
             "twofold-unseen",
             "Twofold, unseen",
             'inner layers of the network, whitened within classes and joined (metric="unseen"); '
-            "what counts is chosen on classes held out",
+            "which layers count is selected on held-out classes",
             "twofold",
             _twofold("unseen"),
             "own",
@@ -175,7 +175,7 @@ UNSEEN_METHODS: dict[str, UnseenMethod] = {
         UnseenMethod(
             "twofold-auto",
             "Twofold, default",
-            "the same, and the network's output as far as an item looks like a kind that was seen "
+            "the same, and the network's output as far as an item resembles a kind that was seen "
             '(metric="auto")',
             "twofold",
             _twofold("auto"),
@@ -203,7 +203,7 @@ UNSEEN_METHODS: dict[str, UnseenMethod] = {
 def choose_unseen_methods(names: Sequence[str]) -> tuple[UnseenMethod, ...]:
     """Return methods by name, or say which one there is not."""
     if not names:
-        raise ValueError("There is nothing to run: name at least one method.")
+        raise ValueError("There is nothing to run: give at least one method.")
     unknown = [name for name in names if name not in UNSEEN_METHODS]
     if unknown:
         raise ValueError(

@@ -163,8 +163,8 @@ def unseen_protocols(data_set: str) -> tuple[UnseenProtocol, ...]:
     if not protocols:
         sets = dict.fromkeys(protocol.data_set for protocol in UNSEEN_PROTOCOLS.values())
         raise ValueError(
-            f"{data_set} cannot be parted into kinds seen and never seen, because its items have "
-            f"several labels each: take one of {', '.join(sets)}."
+            f"{data_set} cannot be split into kinds seen and never seen, because its items have "
+            f"several labels each: choose one of {', '.join(sets)}."
         )
     return protocols
 

@@ -1,4 +1,4 @@
-"""`reproduce_unseen`: a protocol for kinds never seen, a record a method and seed.
+"""`reproduce_unseen`: a protocol for kinds never seen, a record per method and seed.
 
 A run that is done is not run again, one that was interrupted goes on where it was.
 """
@@ -50,17 +50,17 @@ def reproduce_unseen(
     name : str
         One of `UNSEEN_PROTOCOLS`.
     folder : path
-        Gets the records, ``<name>/<method>-seed<seed>.json``.
+        Folder for the records, ``<name>/<method>-seed<seed>.json``.
     methods : sequence of str
         Of `UNSEEN_METHODS`.
     seeds : sequence of int
-        Of everything random.
+        Random seeds.
     epochs : int, optional
-        In place of the protocol's.
+        Number of epochs, instead of the protocol's.
     device : {"auto", "cpu", "cuda", "cuda:N"}
         Where it runs.
     data_dir : path, optional
-        Where the sets lie; by default what the variable TWOFOLD_DATA names.
+        Folder of the data sets; by default the one in the variable TWOFOLD_DATA.
     watch : callable (run, epoch, n_epochs, auroc), optional
         Called as a run begins and after every epoch, without an AUROC, and with it once the run is
         scored.

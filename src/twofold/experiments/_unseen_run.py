@@ -88,7 +88,7 @@ def run_unseen(
     data : UnseenSet
         The items.
     seed : int
-        Of everything random.
+        Random seeds.
     device : str
         "cpu", "cuda" or "cuda:N".
     checkpoint : Path, optional

@@ -1,4 +1,4 @@
-"""What is learnt from: features, and statements about some of their rows."""
+"""The learning problem: features, and statements about some of their rows."""
 
 from __future__ import annotations
 

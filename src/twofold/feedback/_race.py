@@ -1,4 +1,4 @@
-"""The race: candidates are traced fold by fold, and who is clearly behind does not go on."""
+"""The race: candidates are validated fold by fold, and those clearly behind are dropped."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ MOST_COMPARED_ON = 10_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """What was selected, refitted on everything, and what it expects on new statements.
+    """What was selected, refitted on everything, and the score to expect on new statements.
 
     Attributes
     ----------
@@ -41,26 +41,26 @@ class Selection:
     metric : {"euclidean", "dot", "cosine"}
         How points are compared.
     n_directions, unit : int, bool
-        Of the feature space, and whether rows are brought to length 1 first.
+        Dimensions of the feature space, and whether rows are scaled to length 1 first.
     ridge_multiplier, n_rounds : float, int
         Of the ridge map, or of the one that guides a network or regressor.
     expected : dict or None
-        AUROC, or of triplets the share in order, to expect on statements about "new items" and
+        AUROC, or for triplets the share in order, to expect on statements about "new items" and
         about "known items"; None without validation.
     reference : float or None
-        What the features as given score on new items.
+        Score of the features as given on new items.
     n_statements, n_validated : int
-        Statements when candidates were compared, and those that they were compared on.
+        Number of statements when candidates were compared, and of those used to compare them.
     scores : dict
-        Of each candidate, by its name, the score of every round in validation.
+        For each candidate, by its name, the validation score of every round.
     seconds : dict
-        "targets" and "regression", everything that was tried included.
+        "targets" and "regression", including all candidates.
     embedder : NetworkEmbedder or RegressorEmbedder
         From features to points.
     targets : ndarray of float32, shape (n_items, dim)
         Of the items in some statement.
     losses : list of float
-        Of a network, one an epoch.
+        Of a network, one per epoch.
     projection : Projection or None
         Of the feature space; None of the features as given, and of a model that was opened.
     """
@@ -168,15 +168,15 @@ def _winner(
         race.enter(EmbedderCandidate(embedder, replace(guide, n_rounds=best_round)))
     if race.folds and race.beats_features():
         return race.best()
-    why = f"{len(problem.statements)} statement(s) are too few to learn from and to validate on"
+    why = f"{len(problem.statements)} statement(s) are too few for learning and validation"
     if race.folds:
         why = (
-            f"Nothing learnt orders the {race.n_validated} statements held out clearly better than "
-            f"the features do ({race.features_score:.4f})"
+            f"Nothing learnt orders the {race.n_validated} held-out statements clearly better "
+            f"than the features do ({race.features_score:.4f})"
         )
     kept = f"so the embedding is the features as given, compared by {race.reference.metric}"
     if n_components is not None:
-        kept += f"; n_components={n_components} is not kept"
+        kept += f"; n_components={n_components} does not apply"
     warn_user(f"{why}, {kept}.", RelationWarning)
     return race.reference, 0
 

@@ -21,7 +21,7 @@ MOST_BIDS = 40
 def one_to_one(
     left: ArrayLike, right: ArrayLike, score: ArrayLike, *, least: float | None = None
 ) -> NDArray[np.int64]:
-    """Choose pairs so that every item is in one at most, and the total score is the largest.
+    """Choose pairs such that every item is in at most one, with the largest total score.
 
     Parameters
     ----------
@@ -30,20 +30,20 @@ def one_to_one(
     score : array_like of float, shape (n_pairs,)
         Large for the alike: a similarity or a probability.
     least : float, optional
-        The score at which a pair is no better than none, such as the threshold; lower ones are
+        The score at which a pair is as good as no pair, such as the threshold; pairs below are
         never chosen, and the total is that of score − least. By default 0, or the lowest score if
         that is below 0.
 
     Returns
     -------
     chosen : ndarray of int64, shape (n_chosen,)
-        Which candidates are kept, in their order.
+        Indices of the chosen candidates, in their order.
 
     Notes
     -----
-    Exact, by bids and shortest augmenting paths over the candidates alone. Of a pair that is given
-    twice, the better counts. A million candidates, 20 an item, take a second where most items have
-    a partner that stands out; where scores are random and all items hang together, far longer.
+    Exact, by an auction and shortest augmenting paths over the candidates only. If a pair is given
+    twice, its better score counts. A million candidates, 20 per item, take a second if most items
+    have a partner that stands out, and far longer if scores are random and all items are connected.
     """
     lefts, rights, scores = check_candidates(left, right, score)
     worth, kept = _worth(scores, least)

@@ -28,26 +28,26 @@ def candidate_pairs(
     right_points: Any = None,
     metric: Metric = "euclidean",
 ) -> NDArray[np.int64]:
-    """Return at most `k` partners of each record: what is nearest by letters, words and embedding.
+    """Return at most `k` partners of each record, the nearest by letters, words and embedding.
 
     The nearest by TF-IDF cosine of character 3-grams, by that of words (all columns joined) and by
-    `points` are taken in turns until there are `k`.
+    `points` are taken in turn until there are `k`.
 
     Parameters
     ----------
     records, right_records : table
-        As for `PairClassifier`; with one table a pair is there once, the lower row first.
+        As for `PairClassifier`; with a single table each pair occurs once, the lower row first.
     k : int
-        Partners a record, of those in `records`.
+        Number of partners for each record in `records`.
     points, right_points : array_like, optional
-        Where an embedding puts the rows of the two tables, shape (n_rows, dim).
+        An embedding of the rows of the two tables, shape (n_rows, dim).
     metric : {"euclidean", "cosine", "dot"}
         How these are compared: a learner's `metric_`.
 
     Returns
     -------
     ndarray of int64, shape (n_candidates, 2)
-        Rows, in the order of the left ones, the likeliest first.
+        Rows, ordered by left row, the most likely partner first.
     """
     k = check_count("k", k)
     left = _joined(as_table(records))

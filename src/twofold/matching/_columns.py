@@ -83,8 +83,8 @@ def _texts(name: str, column: Any) -> tuple[str | None, ...]:
 
     if types.is_nested(column.type) or types.is_binary(column.type):
         raise TypeError(
-            f"Column {name!r} holds {column.type}, which cannot be compared: leave it out, or make "
-            "it texts or numbers."
+            f"Column {name!r} holds {column.type}, which cannot be compared: leave it out, or "
+            "convert it to text or numbers."
         )
     return tuple(as_texts(one_array(column)).to_pylist())
 

@@ -1,4 +1,4 @@
-"""How a pair stands among others: whether either of its records has a better partner.
+"""How a pair compares with others: whether either of its records has a better partner.
 
 Tables alone say this, not labels. "microsoft office 2007" resembles many titles a little; what
 counts is whether this one resembles it most.

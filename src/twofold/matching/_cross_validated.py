@@ -1,4 +1,4 @@
-"""A pair model by cross-validation: what it says of pairs whose items it was not fitted to."""
+"""A pair model in cross-validation: its scores of pairs whose items it was not fitted to."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def cross_validate(
     folds: list[Fold],
     rng: np.random.Generator,
 ) -> CrossValidated:
-    """Fit a resolved model once a fold, and calibrate by what it says of the others."""
+    """Fit a resolved model once per fold, and calibrate by what it says of the others."""
 
     def fit_score(kept: NDArray[np.int64], held_out: NDArray[np.int64]) -> NDArray[np.float64]:
         return fit_pair_model(model, X[kept], y[kept], rng).score(X[held_out])

@@ -1,4 +1,4 @@
-"""Within one table a pair has no first record: similarities that do not know the order."""
+"""Within one table no record of a pair comes first: similarities that ignore the order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an embedding says of pairs: how similar, and whether a record has a better partner."""
+"""An embedding's evidence on pairs: similarity, and whether a record has a better partner."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def embedding_evidence(
     metric: Metric,
     scale: float,
 ) -> NDArray[np.float32]:
-    """Return the similarity of pairs by an embedding, and how they stand among other pairs.
+    """Return the similarity of pairs by an embedding, and how it compares with other pairs.
 
     Parameters
     ----------
     points, right_points : ndarray of float32, shape (n_rows, dim)
-        Of the rows of two tables; None for the second where there is but one.
+        Points of the rows of two tables; None for the second if there is only one.
     pairs : ndarray of int64, shape (n_pairs, 2)
         Rows.
     metric : {"euclidean", "cosine", "dot"}
@@ -45,8 +45,8 @@ def embedding_evidence(
     Returns
     -------
     ndarray of float32, shape (n_pairs, 5)
-        `EMBEDDING_NAMES`; a margin is NaN where a record has no other partner. Within one table the
-        order of a pair does not matter.
+        The columns are `EMBEDDING_NAMES`; a margin is NaN if a record has no other partner. Within
+        one table the order of a pair does not matter.
     """
     others = points if right_points is None else right_points
     measure = _Measure(metric, scale, is_one_table=right_points is None)

@@ -24,33 +24,34 @@ def group_pairs(
     *,
     previous: ArrayLike | None = None,
 ) -> NDArray[np.int64]:
-    """Group items so that every two members of a group are a pair that reaches the threshold.
+    """Group items such that every two members of a group are a pair that reaches the threshold.
 
-    Groups that are most alike join first, where how alike two groups are is how alike their least
-    alike members are (complete linkage). So A like B and B like C do not make a group of A and C.
+    The most similar groups are merged first, where the similarity of two groups is that of their
+    least similar members (complete linkage). So if A is like B and B is like C, that does not put A
+    and C into a group.
 
     Parameters
     ----------
     left, right : array_like of int, shape (n_pairs,)
-        Rows of one table. A pair that is not given counts as below the threshold; of one that is
-        given twice, either way round, the better counts.
+        Rows of one table. Pairs that are not given count as below the threshold; if a pair is given
+        twice, in either order, its better score counts.
     score : array_like of float, shape (n_pairs,)
         Large for the alike.
     n_items : int
-        Rows of the table.
+        Number of rows of the table.
     threshold : float
-        Least score of two members of a group.
+        Minimum score of two members of a group.
     previous : array_like of int, shape (n_items,) or fewer, optional
-        Group ids that items have from an earlier call, -1 for none; rows beyond its end have none.
-        These groups stay together, whatever the pairs say now: others join them, and two become
-        one only if all their members are alike.
+        Group ids of items from an earlier call, -1 for none; rows beyond its end have none. These
+        groups stay together, whatever the pairs say now: items can join them, and two groups are
+        merged only if all their members are alike.
 
     Returns
     -------
     groups : ndarray of int64, shape (n_items,)
-        A group's id is the row of its earliest member. An id of `previous` stays: its group keeps
-        it when items join, and of two groups that become one the lower id stays. An item that is
-        like no other is a group of its own.
+        A group's id is the row of its first member. Groups of `previous` keep their ids when items
+        join, and when two are merged the lower id stays. An item that is not like any other forms
+        its own group.
 
     Notes
     -----

@@ -21,7 +21,7 @@ def item_folds(
     *,
     one_table: bool = False,
 ) -> Iterator[Fold]:
-    """Give the pairs to fit to and those to score, once a fold.
+    """Give the pairs to fit to and those to score, once per fold.
 
     Items that alike pairs join, directly or over others, are one thing and stay in one fold. A pair
     is scored in the fold of its left item, by a model that was fitted to no pair with an item of

@@ -43,8 +43,8 @@ def write_model(model: Any, comparison: Comparison, folder: Path) -> dict[str, A
 
     if not isinstance(model, (Forest, Linear)):
         raise TypeError(
-            "A classifier of your own cannot be saved without pickle: fit with model='boosted' or "
-            "'logistic', or keep it yourself."
+            "Your own classifier cannot be saved without pickle: fit with model='boosted' or "
+            "'logistic', or save it yourself."
         )
     is_forest = isinstance(model, Forest)
     types = FOREST_TYPES if is_forest else LINEAR_TYPES
@@ -72,7 +72,7 @@ def read_model(description: Mapping[str, Any], folder: Path) -> tuple[Forest | L
     place = folder / FILE
     if description.get("format") != FORMAT:
         raise ValueError(
-            f"The pair model in {folder} has format {description.get('format')!r}, and this "
+            f"The pair model in {folder} has format {description.get('format')!r}, but this "
             f"version reads {FORMAT}: fit it again."
         )
     try:
@@ -91,7 +91,7 @@ def _read_arrays(place: Path) -> Arrays:
     from safetensors.numpy import load_file
 
     if not place.is_file():
-        raise FileNotFoundError(f"{place} is not there: the model's folder is not whole.")
+        raise FileNotFoundError(f"{place} is missing: the model's folder is incomplete.")
     try:
         return dict(load_file(place))
     except SafetensorError as error:
@@ -115,7 +115,7 @@ def _comparison(description: Mapping[str, Any], arrays: Arrays) -> Comparison:
                 raise ValueError(f"the codes of column {plan.name!r} are not in order")
             if frequency.size and not 0 < frequency.min() <= frequency.max() <= n_records:
                 raise ValueError(
-                    f"a code of column {plan.name!r} is in more records than there are"
+                    f"a code of column {plan.name!r} occurs in more records than there are"
                 )
             rarity[plan.name, kind] = Rarity(codes, frequency, n_records)
     return Comparison(plans, rarity, bool(description["one_table"]))
@@ -126,7 +126,7 @@ def _n_features(description: Mapping[str, Any], comparison: Comparison) -> int:
     if isinstance(n_given, bool) or not isinstance(n_given, int) or n_given < 0:
         raise ValueError(f"n_given is {n_given!r}")
     if description["calibration"].keys() - {"slope", "offset"}:
-        raise ValueError("its calibration holds more than slope and offset")
+        raise ValueError("its calibration has more than slope and offset")
     for name in ("slope", "offset"):
         _finite(name, description["calibration"][name])
     if description["kind"] not in ("boosted", "logistic"):
@@ -158,9 +158,9 @@ def _check_forest(parts: Arrays, n_features: int) -> None:
     if any(len(part) != n_nodes for name, part in parts.items() if name != "roots"):
         raise ValueError("the nodes' arrays differ in length")
     if np.any((feature < LEAF) | (feature >= n_features)):
-        raise ValueError("a node asks for a feature that there is not")
+        raise ValueError("a node uses a feature that does not exist")
     if np.any((parts["roots"] < 0) | (parts["roots"] >= n_nodes)):
-        raise ValueError("a tree begins at a node that there is not")
+        raise ValueError("a tree starts at a node that does not exist")
     inner = np.flatnonzero(feature != LEAF)
     for child in (left[inner], right[inner]):
         if np.any((child <= inner) | (child >= n_nodes)):  # so that every walk ends
@@ -179,5 +179,5 @@ def _array(arrays: Arrays, name: str, kind: Any) -> NDArray[Any]:
 def _finite(name: str, value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not -LARGEST <= value <= LARGEST:
-        raise ValueError(f"{name} is not finite, or no number")
+        raise ValueError(f"{name} is not finite, or not a number")
     return float(value)

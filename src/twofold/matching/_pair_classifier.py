@@ -34,46 +34,47 @@ GIVEN = "similarity"
 
 
 class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Decide whether two records describe one thing.
+    """Decide whether two records describe the same thing.
 
-    A pair has evidence that no embedding of single records has: a model number in one title that
-    the other lacks. So pairs are described by similarities of each column (words, character
-    3-grams, numbers, spelling, weighted by how rare they are) and of all columns joined, and a
-    model of these is fitted. Its probabilities are calibrated, and the threshold is set, on pairs
-    held out by items.
+    A pair contains evidence that no embedding of single records has, such as a model number in one
+    title that the other lacks. So a pair is described by similarities of each column (words,
+    character 3-grams, numbers, spelling, weighted by how rare they are) and of all columns joined,
+    and a model is fitted to these. Its probabilities and the threshold are calibrated on pairs that
+    are held out by items.
 
     Parameters
     ----------
     records : pyarrow.Table, DataFrame or dict of columns
-        The table that rows of pairs number.
+        The table that the row numbers in pairs refer to.
     right_records : the same, optional
-        The table of the right rows, if it is another one. With one table the order in a pair does
-        not matter.
+        The table of the right rows, if that is a different one. With a single table the order in a
+        pair does not matter.
     model : {"auto", "boosted", "logistic"} or a scikit-learn classifier
-        Of the similarities. "boosted" is LightGBM, or scikit-learn's histogram boosting where it is
-        not installed; "auto" is "boosted", and "logistic" with fewer than 30 pairs of a kind.
+        The model on the similarities. "boosted" is LightGBM, or scikit-learn's histogram boosting
+        if LightGBM is not installed; "auto" is "boosted", or "logistic" with fewer than 30 pairs of
+        a kind.
     kinds : dict, optional
-        Hints, ``{"price": "number", "title": "text"}``; the others are told apart from their
-        values.
+        Known kinds of columns, ``{"price": "number", "title": "text"}``; the others are detected
+        from their values.
     n_folds : int
-        Of the cross-validation by items.
+        Number of folds of the cross-validation by items.
     random_state : int, Generator, RandomState or None
-        For the folds and the model.
+        Seed of the folds and the model.
 
     Attributes
     ----------
     classes_ : ndarray
         0 and 1.
     threshold_ : float
-        The probability from which on a pair is called alike.
+        The probability from which a pair is called alike.
     held_out_ : ndarray of float64, shape (n_pairs,)
         The calibrated probability of every training pair, by models that were not fitted to its
         items.
     columns_score_ : float or None
-        Where more similarities were offered as a function: the average precision of pairs held out
-        by the columns alone. From .999 on the function is not called.
+        If more similarities were passed as a function: the average precision of the columns alone
+        on held-out pairs. From .999 on, the function is not called.
     model_ : str
-        What "auto" came to.
+        The value of "auto".
 
     Examples
     --------
@@ -115,12 +116,13 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array_like, shape (n_pairs,)
             1 (or true) for alike, 0 for not.
         similarity : array_like, shape (n_pairs,) or (n_pairs, n_given), or callable, optional
-            What else is known of the pairs, such as an embedding's similarity. The same is then
-            wanted at prediction. What is itself learnt from these pairs is given by a function
-            ``(kept, held_out) -> similarities``: it is called once a fold with the places of pairs
-            to learn from, and returns similarities of the pairs held out, which have no item in
-            common with those. With too few pairs for folds, and where the columns alone leave
-            nothing to gain (`columns_score_`), it is not called, and nothing is wanted.
+            Other evidence about the pairs, such as an embedding's similarity; the same is then
+            needed for prediction. If the evidence is itself learnt from these pairs, pass a
+            function ``(kept, held_out) -> similarities``: it is called once per fold with the
+            indices of the pairs to learn from and of the pairs held out, which have no item in
+            common, and returns similarities of the latter. If there are too few pairs for folds, or
+            the columns alone leave nothing to gain (`columns_score_`), it is not called, and
+            prediction needs no similarity.
         """
         check_count("n_folds", self.n_folds, minimum=2)
         rng = as_generator(self.random_state)
@@ -162,9 +164,9 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         pairs : array_like of int, shape (n_pairs, 2)
-            Rows of the tables that were given, or of those that follow.
+            Rows of the tables that were given, or of the following ones.
         records, right_records : table, optional
-            Other tables, with the columns of those that were fitted on.
+            Other tables, with the same columns as in `fit`.
         similarity : array_like, optional
             As for `fit`.
 
@@ -214,7 +216,7 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         right_records: Any = None,
         similarity: ArrayLike | None = None,
     ) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-        """Return what pairs are described by, and the names of its columns.
+        """Return the similarities that describe pairs, and their names.
 
         Returns
         -------
@@ -243,9 +245,9 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         dict
-            By column, "*" for all columns joined and "similarity" for what was given: an ndarray of
-            float64, shape (n_pairs,), above 0 where it speaks for alike. "base" is what is said of
-            any pair. Together they add up to `decision_function`.
+            By column, "*" for all columns joined and "similarity" for other evidence: an ndarray of
+            float64, shape (n_pairs,), above 0 if it speaks for alike. "base" is the same for all
+            pairs. Together they add up to `decision_function`.
         """
         X, _ = self.similarities(
             pairs, records=records, right_records=right_records, similarity=similarity
@@ -275,12 +277,12 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def save(self, folder: str | os.PathLike[str]) -> dict[str, Any]:
-        """Write what was fitted into a folder, without the tables; return what describes it.
+        """Write the fitted model into a folder, without the tables; return its description.
 
         Returns
         -------
         dict
-            Of plain values, to be kept as JSON and handed to `open`.
+            Plain values, to be kept as JSON and passed to `open`.
         """
         check_is_fitted(self, "comparison_")
         written = write_model(self._fitted, self.comparison_, Path(folder))
@@ -293,7 +295,7 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def open(cls, description: Mapping[str, Any], folder: str | os.PathLike[str]) -> PairClassifier:
-        """Open what `save` wrote; rows then number tables that are given at prediction."""
+        """Open a saved model; tables are then given at prediction."""
         model = cls(model=description.get("kind", "auto"))
         model._fitted, model.comparison_ = read_model(description, Path(folder))
         model._fitted_tables = None
@@ -317,7 +319,7 @@ class PairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _tables(self, records: Any, right_records: Any) -> tuple[Any, Any]:
         if records is None:
             raise ValueError(
-                "records is the table whose rows the pairs number: give it, "
+                "records is missing: give the table that the row numbers in the pairs refer to, "
                 "PairClassifier(records, right_records)."
             )
         left = as_table(records)

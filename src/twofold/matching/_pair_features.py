@@ -1,4 +1,4 @@
-"""What a pair of records says: similarities of each column, and of all columns joined.
+"""The features of a pair of records: similarities of each column, and of all columns joined.
 
 `fit_comparison` counts how rare words are in the tables; a `Comparison` then prepares tables and
 compares pairs of their rows. Nothing here knows which pairs are alike.
@@ -258,13 +258,14 @@ def _plan(
     if not names:
         raise ValueError(
             f"The two tables have no column in common ({', '.join(left.column_names)} and "
-            f"{', '.join(other.column_names)}): give what is compared one name in both."
+            f"{', '.join(other.column_names)}): give columns that are to be compared the same "
+            "name in both."
         )
     unknown = [name for name in kinds if name not in names]
     if unknown:
         raise ValueError(
-            f"kinds names {unknown[0]!r}, which is no column of both tables: {', '.join(names)} "
-            "are."
+            f"kinds names {unknown[0]!r}, which is not a column of both tables: "
+            f"{', '.join(names)} are."
         )
     plans = []
     for name in names:
@@ -278,8 +279,8 @@ def _cut(table: pyarrow.Table, plans: tuple[ColumnPlan, ...]) -> CutTable:
     for plan in plans:
         if plan.name != JOINED and plan.name not in table.column_names:
             raise ValueError(
-                f"The table has no column {plan.name!r}, which the model was fitted on: it has "
-                f"{', '.join(table.column_names)}."
+                f"The table has no column {plan.name!r}, which was there when the model was "
+                f"fitted: it has {', '.join(table.column_names)}."
             )
     read: dict[str, Column] = {
         plan.name: read_column(plan.name, table[plan.name], plan.kind)

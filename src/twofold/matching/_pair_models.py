@@ -45,8 +45,8 @@ class OtherClassifier:
     def contributions(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
         """Refuse: nothing is known of its inside."""
         raise TypeError(
-            f"A decision of {type(self.classifier).__name__} cannot be told by its columns: fit "
-            "with model='boosted' or 'logistic'."
+            f"A decision of {type(self.classifier).__name__} cannot be explained by its columns: "
+            "fit with model='boosted' or 'logistic'."
         )
 
 

@@ -18,7 +18,7 @@ def check_candidates(
     scores = as_array("score", score)
     if scores.ndim != 1 or (scores.size and scores.dtype.kind not in "biuf"):
         raise ValueError(
-            f"score must be numbers, one a pair, got {scores.dtype} of shape {scores.shape}."
+            f"score must be numbers, one per pair, got {scores.dtype} of shape {scores.shape}."
         )
     check_equal_lengths(left=lefts, right=rights, score=scores)
     wrong = np.flatnonzero(~np.isfinite(scores))

@@ -26,7 +26,9 @@ def check_statements(
     rows = check_rows(pairs, tables)
     labels = as_array("y", y)
     if labels.shape != (len(rows),):
-        raise ValueError(f"y must have one label a pair, {len(rows)}, got shape {labels.shape}.")
+        raise ValueError(
+            f"y must have one label for each of {len(rows)} pairs, got shape {labels.shape}."
+        )
     wrong = np.flatnonzero(~np.isin(labels, (0, 1)))
     if wrong.size:
         raise ValueError(
@@ -36,7 +38,8 @@ def check_statements(
     alike = labels.astype(np.int64)
     if len(np.unique(alike)) < 2:
         raise ValueError(
-            f"All {len(alike)} pair(s) are of one kind: alike pairs and others are both needed."
+            f"All {len(alike)} pair(s) are of the same kind: both alike pairs and others are "
+            "needed."
         )
     return rows, alike
 
@@ -48,10 +51,10 @@ def check_given(
     values = np.empty((n_pairs, 0)) if similarity is None else as_array("similarity", similarity)
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or len(values) != n_pairs:
-        raise ValueError(f"similarity must have {n_pairs} rows, one a pair, got {values.shape}.")
+        raise ValueError(f"similarity must have {n_pairs} rows, one per pair, got {values.shape}.")
     if n_given is not None and values.shape[1] != n_given:
         raise ValueError(
-            f"similarity has {values.shape[1]} column(s), and the model was fitted with {n_given}: "
-            "give the same."
+            f"similarity has {values.shape[1]} column(s), but the model was fitted with "
+            f"{n_given}: give the same."
         )
     return values.astype(np.float32)

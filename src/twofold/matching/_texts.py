@@ -1,6 +1,6 @@
 """A column of texts as arrays: bytes, words, numbers in words and character 3-grams.
 
-Text comes in as strings or None; what goes out are sorted sets of codes a record, which two
+Text comes in as strings or None; what goes out are sorted sets of codes per record, which two
 records' similarity is computed from by one merge. Codes do not depend on a vocabulary, so tables
 that were never seen have them too.
 """

@@ -1,4 +1,4 @@
-"""How much of an item's point is the output: all that can be for a kind that was seen, else little.
+"""The output's share of an item's point: large if the item is of a kind that was seen.
 
 The output says most about the kinds it was trained on and next to nothing about others. Which of
 the two an item is shows in how near it lies to the mean of some training class.

@@ -1,4 +1,4 @@
-"""What one layer says: its vectors, whitened within the kinds and brought to length 1.
+"""The space of one layer: its vectors, whitened within kinds and scaled to length 1.
 
 Regression to targets throws away, layer by layer, what does not tell the training kinds apart.
 Whitening by the covariance within kinds makes small what differs between items of one kind.

@@ -1,4 +1,4 @@
-"""What of the metric step is open, chosen on kinds held out: whole kinds, not items."""
+"""Selection in the metric step, on kinds that were held out: whole kinds, not items."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ MAP_SHARE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class MetricSelection:
-    """Which layers count, how much, and what was measured on the kinds held out.
+    """Which layers count, how much, and the scores on the held-out kinds.
 
     Attributes
     ----------
     spaces : tuple of (str, str)
-        Layer and variant of each space that counts.
+        Layer and variant of each space that is used.
     weights : tuple of float
         How much each counts; they sum to 1.
     gate : GateCurve or None
         The output's share; None without one.
     shrinkage : float
-        Of what is whitened.
+        Shrinkage of the covariance used for whitening.
     n_held_out : int
-        Classes, labels or groups that were held out; 0 if nothing could be chosen.
+        Number of classes, labels or groups that were held out; 0 if nothing could be selected.
     scores : dict
-        AUROC on the kinds held out ("unseen"), and of the features as given on these ("features");
-        on new items of the others ("seen"), and of the output on these ("output").
+        AUROC on the held-out kinds ("unseen") and of the features as given on these ("features");
+        on new items of the other kinds ("seen") and of the output on these ("output").
     """
 
     spaces: tuple[tuple[str, Variant], ...]

@@ -1,4 +1,4 @@
-"""The step from its beginning: hold kinds out, train without them, choose, solve on all.
+"""The whole metric step: hold kinds out, train without them, select, solve on all.
 
 The choice needs an embedder that has not seen some kinds, so one is trained a second time. Who
 trains, and on what, is the caller's: here are only rows, kinds and layers.
@@ -100,7 +100,7 @@ class MetricProblem:
             warn_user(
                 f"Points have {step.n_components} components, not n_components={n_components}: the "
                 "layers that count have no more directions on the training items. Nothing is lost; "
-                'ask for as many, or for "auto".',
+                'set n_components to that number, or to "auto".',
                 UserWarning,
             )
         return step.to("cpu"), selection
@@ -151,8 +151,8 @@ class MetricProblem:
             self.report(f"{why}: points are the output, for these classes")
             return None
         warn_user(
-            f"How layers are compared is not chosen on kinds held out: {why}. Every layer counts "
-            "the same.",
+            f"The weights of the layers cannot be selected on held-out kinds: {why}. Every layer "
+            "counts the same.",
             RelationWarning,
         )
         return prior_selection(list(self.read(np.arange(2))), self.shares)
@@ -193,8 +193,8 @@ class MetricProblem:
 def _warn_of_constant(part: LayerSample) -> None:
     if all(bool((vectors == vectors[0]).all()) for vectors in part.layers.values()):
         warn_user(
-            f"All {len(part.layers['output'])} training items that were looked at have the same "
-            "features, so all points are one. Give features that differ.",
+            f"All {len(part.layers['output'])} training items that were checked have the same "
+            "features, so all points coincide. Give features that differ.",
             UserWarning,
         )
 

@@ -119,10 +119,10 @@ class MetricStep:
         """Read what `save` wrote."""
         file = folder / FILE
         if not file.is_file():
-            raise FileNotFoundError(f"{folder} has no {FILE}: the model is not whole.")
+            raise FileNotFoundError(f"{folder} has no {FILE}: the model is incomplete.")
         content = file.read_bytes()
         if hashlib.sha256(content).hexdigest() != description["sha256"]:
-            raise ValueError(f"{file} is damaged or was changed: its digest is not the one noted.")
+            raise ValueError(f"{file} is damaged or was changed: its digest does not match.")
         arrays, gate = load(content), description["gate"]
         lifts = arrays.get("lifts", torch.zeros(len(description["spaces"]))).tolist()
         spaces = tuple(

@@ -98,7 +98,7 @@ class ColumnBlock:
         try:
             return cls(name, told.kind, FITTED[told.kind].fit(column, told.written))
         except ValueError as error:
-            raise ValueError(f"The column {name!r} is no {told.kind}: {error}.") from error
+            raise ValueError(f"The column {name!r} is not of kind {told.kind}: {error}.") from error
 
     @property
     def n_features(self) -> int:
@@ -124,7 +124,9 @@ class ColumnBlock:
         try:
             features = self.fitted.transform(columns[self.column])
         except ValueError as error:
-            raise ValueError(f"The column {self.column!r} is no {self.kind}: {error}.") from error
+            raise ValueError(
+                f"The column {self.column!r} is not of kind {self.kind}: {error}."
+            ) from error
         is_dense = sparse.issparse(features) and self.kind != "text"
         return features.toarray() if is_dense else features
 

@@ -47,7 +47,7 @@ def decode_once(paths: Sequence[Path], frame: Frame, cache: Path) -> Decoded:
         _write(entry, paths, frame)
         kept = _open(entry, len(paths), frame)
     if kept is None:
-        raise OSError(f"{entry} was written but cannot be read: name another folder as cache.")
+        raise OSError(f"{entry} was written but cannot be read: choose another folder as cache.")
     return kept
 
 
@@ -87,6 +87,6 @@ def _write(entry: Path, paths: Sequence[Path], frame: Frame) -> None:
             (folder / UNREADABLE).write_text(json.dumps(unreadable), encoding="utf-8")
     except OSError as error:
         raise OSError(
-            f"The decoded images cannot be kept in {entry.parent} ({error}): name a folder as "
-            f"cache that can be written to, with {np.prod(shape) / 1e9:.2g} GB free."
+            f"The decoded images cannot be kept in {entry.parent} ({error}): choose a writable "
+            f"folder as cache, with {np.prod(shape) / 1e9:.2g} GB free."
         ) from error

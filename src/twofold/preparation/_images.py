@@ -57,28 +57,29 @@ class DecodedImages:
 
 
 class ImagePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Pixels of image files, all of one size.
+    """Pixels of image files, all scaled to the same size.
 
-    JPEGs are decoded at the nearest size above (pillow's `draft`), pictures are turned upright by
+    JPEGs are decoded at the next larger size (pillow's `draft`), pictures are turned upright by
     their EXIF orientation, transparent pixels become white, and both sides are scaled, so that
-    other proportions are stretched.
+    images with other proportions are stretched.
 
     Parameters
     ----------
     size : "auto", int or (height, width)
-        Pixels. "auto" is the commonest size if both sides have at most 64, else 64 × 64.
+        Size in pixels. "auto" is the most common size if both sides have at most 64, otherwise 64 ×
+        64.
     channels : "auto", 1 or 3
-        Grey or colour; "auto" is grey if no image that is looked at has a colour.
+        Grey or colour; "auto" is grey if none of the inspected images has colour.
     cache : path, False or None
-        The folder in which decoded images are kept; by default the one that TWOFOLD_CACHE names,
-        or the user's ``.cache/twofold``. False keeps them in memory alone.
+        The folder in which decoded images are kept; by default the one in TWOFOLD_CACHE, or the
+        user's ``.cache/twofold``. False keeps them in memory only.
 
     Attributes
     ----------
     shape_ : tuple of int
         Channels, height and width.
     sizes_ : dict of (height, width) to int
-        How often each size occurs among the images that were looked at.
+        How often each size occurs among the inspected images.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class ImagePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.cache = cache
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Look at some of the images, and settle size and colour.
+        """Inspect some of the images, and decide on size and colour.
 
         Parameters
         ----------
@@ -137,7 +138,10 @@ class ImagePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         images, unreadable = self._decoded(paths)
         _refuse_many_unreadable(paths, unreadable)
         if unreadable:
-            warn_user(_say_unreadable(paths, unreadable) + " They are black.", ImageWarning)
+            warn_user(
+                _say_unreadable(paths, unreadable) + " They are replaced by black images.",
+                ImageWarning,
+            )
         return images
 
     def decode_bytes(self, contents: Sequence[bytes]) -> NDArray[np.uint8]:
@@ -162,7 +166,7 @@ class ImagePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 except DAMAGE as error:
                     raise ValueError(
                         f"The image at row {row} cannot be read ({_shown_reason(error)}): send a "
-                        "PNG, a JPEG or another usual picture."
+                        "PNG, a JPEG or another common format."
                     ) from error
         return images
 
@@ -177,12 +181,12 @@ class ImagePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return a preparation that was saved; whatever is damaged is a sentence."""
         name = f"The preparation in {folder}"
         if not isinstance(description, Mapping):
-            raise ValueError(f"{name} is damaged: its description is no mapping.")
+            raise ValueError(f"{name} is damaged: its description is not a mapping.")
         stored = Stored(name, description, {})
         stored.choice("preparation", ("images",))
         if stored.count("version") != VERSION:
             raise ValueError(
-                f"{name} has version {stored.count('version')}, and this Twofold reads {VERSION}: "
+                f"{name} has version {stored.count('version')}, but this Twofold reads {VERSION}: "
                 "fit and save it again."
             )
         shape = stored.fact("shape", list)
@@ -205,12 +209,16 @@ class ImagePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return height and width."""
         if isinstance(self.size, str):
             if self.size != "auto":
-                raise ValueError(f"size must be 'auto', pixels or two of them, got {self.size!r}.")
+                raise ValueError(
+                    f"size must be 'auto', a number of pixels, or two of them, got {self.size!r}."
+                )
             common = max(self.sizes_, key=lambda size: (self.sizes_[size], size))
             return common if max(common) <= LARGEST_AUTO else (LARGEST_AUTO, LARGEST_AUTO)
         sides = tuple(self.size) if isinstance(self.size, Iterable) else (self.size, self.size)
         if len(sides) != 2:
-            raise ValueError(f"size must be 'auto', pixels or two of them, got {self.size!r}.")
+            raise ValueError(
+                f"size must be 'auto', a number of pixels, or two of them, got {self.size!r}."
+            )
         height, width = (check_count("size", side) for side in sides)
         if max(height, width) > LARGEST_SIDE:
             raise ValueError(f"size must be at most {LARGEST_SIDE} pixels, got {self.size!r}.")
@@ -226,13 +234,13 @@ class ImagePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _as_paths(X: Any) -> list[Path]:
     if isinstance(X, str | os.PathLike):
-        raise TypeError(f"Pass a sequence of image files, got the one path {str(X)!r}.")
+        raise TypeError(f"Pass a sequence of image files, got a single path, {str(X)!r}.")
     values = X.to_pylist() if hasattr(X, "to_pylist") else list(X)
     for row, value in enumerate(values):
         if not isinstance(value, str | os.PathLike):
             raise TypeError(f"Image files must be paths, got {value!r} in row {row}.")
     if not values:
-        raise ValueError("There is no image file to read.")
+        raise ValueError("There are no image files to read.")
     return [Path(value) for value in values]
 
 
@@ -256,7 +264,9 @@ def _look_at(paths: Sequence[Path]) -> tuple[dict[tuple[int, int], int], bool]:
             except DAMAGE as error:
                 first = first or f"{path} ({error})"
     if not sizes:
-        raise ValueError(f"None of the {len(paths)} image files looked at can be read: {first}.")
+        raise ValueError(
+            f"None of the {len(paths)} image files that were tried can be read: {first}."
+        )
     return dict(sizes), is_grey
 
 
@@ -268,15 +278,15 @@ def _has_no_colour(path: Path) -> bool:
 def _refuse_many_unreadable(paths: Sequence[Path], unreadable: Mapping[int, str]) -> None:
     if len(unreadable) > LARGEST_UNREADABLE * len(paths):
         raise ValueError(
-            f"{_say_unreadable(paths, unreadable)} More than {LARGEST_UNREADABLE:.0%} are not "
-            "skipped: mend them, or take them out."
+            f"{_say_unreadable(paths, unreadable)} No more than {LARGEST_UNREADABLE:.0%} may be "
+            "skipped: repair them, or remove them."
         )
 
 
 def _shown_reason(error: BaseException) -> str:
     """Return what pillow says, without the object's address."""
     said = reason_of(error)
-    return "it is no picture" if "cannot identify" in said else said
+    return "it is not a picture" if "cannot identify" in said else said
 
 
 def _say_unreadable(paths: Sequence[Path], unreadable: Mapping[int, str]) -> str:

@@ -1,4 +1,4 @@
-"""Columns told apart: numbers, categories, dates, text, vectors, images, ids, and the useless."""
+"""Detects the kinds of columns: number, category, date, text, vector, image, id, or useless."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _tell_text(name: str, column: Any, texts: Any, n_values: int, all_differ: bo
     if 1 - not_numbers.mean() >= MOSTLY:
         n_odd = int(not_numbers.sum())
         first = texts[int(np.argmax(not_numbers))].as_py()[:40]
-        odd = f"; {n_odd} value(s) are no number and count as missing, first {first!r}"
+        odd = f"; {n_odd} value(s) are not numbers and count as missing, first {first!r}"
         return Told("number", "numbers written as text" + (odd if n_odd else ""))
     length = compute.mean(compute.utf8_length(texts)).as_py()
     are_few = n_values <= MOST_CATEGORIES and n_values * ROWS_A_CATEGORY <= len(texts)

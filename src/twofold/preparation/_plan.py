@@ -1,4 +1,4 @@
-"""What becomes of a column: its kind, and what a user should know of it."""
+"""How a column is turned into features, and what a user should know about it."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ KINDS: tuple[Kind, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlan:
-    """What becomes of one column.
+    """How one column is turned into features.
 
     Attributes
     ----------
     name : str
-        Of the column.
+        Name of the column.
     kind : str
         One of `KINDS`.
     n_missing : int
-        Rows without a value when it was fitted.
+        Number of rows without a value when it was fitted.
     n_features : int
-        Features that it becomes.
+        Number of features it is turned into.
     note : str
-        What a user should know: why it was dropped, how it was read.
+        Anything the user should know, such as why it was dropped or how it was read.
     """
 
     name: str

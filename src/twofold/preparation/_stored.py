@@ -54,7 +54,7 @@ class Stored:
         """Return a mapping inside the facts, and the arrays whose names start with its key."""
         inner = self.facts.get(key)
         if not isinstance(inner, dict):
-            self.refuse(f"{key!r} is not there")
+            self.refuse(f"{key!r} is missing")
         return Stored(label, inner, self.arrays_of(key))
 
     def arrays_of(self, prefix: str) -> Arrays:
@@ -109,15 +109,15 @@ class Stored:
         except ValueError as error:
             self.refuse(reason_of(error))
         if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            self.refuse(f"{key!r} must be texts")
+            self.refuse(f"{key!r} must be strings")
         if len(set(values)) != len(values) or len(values) > MOST_FEATURES:
-            self.refuse(f"{key!r} holds a text twice, or too many")
+            self.refuse(f"{key!r} has a string twice, or too many")
         return tuple(values)
 
     def _array(self, key: str) -> NDArray[Any]:
         array = self.arrays.get(key)
         if array is None:
-            self.refuse(f"the array {key!r} is not there")
+            self.refuse(f"the array {key!r} is missing")
         return array
 
 

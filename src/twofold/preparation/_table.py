@@ -1,4 +1,4 @@
-"""A table to features: columns told apart, each by what suits its kind, side by side."""
+"""A table to features: each column by its kind, side by side."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ BESIDE_TEXT = 0.1
 class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Features of a table's rows.
 
-    Columns are told apart by themselves; `columns_` says what became of each. Numbers and dates
-    are scaled by median and quartiles, frequent categories have a feature each, and text becomes
-    n-grams by TF-IDF. Missing values are 0 after scaling, and marked by a feature of their own in
-    numbers and dates. Where there is text, a row's text has length 1 and all else counts less.
+    The kind of each column is detected automatically; `columns_` says how each was understood.
+    Numbers and dates are scaled by median and quartiles, frequent categories get one feature each,
+    and text is turned into n-grams with TF-IDF. Missing values are 0 after scaling, and in numbers
+    and dates an additional feature marks them. If there is text, a row's text features have length
+    1 and all others count less.
 
     Parameters
     ----------
@@ -41,24 +42,24 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Columns whose kind is known: "number", "category", "date", "text", "vector", "image", "id"
         or "dropped".
     columns : sequence of str, optional
-        The columns to use; by default all. Of an array it may also name all columns.
+        The columns to use; by default all. For an array, it may also be names for all columns.
     text : {"together", "apart"}
-        Whether the text columns of a row are one text, so that a maker's name in a title is the
-        maker's name in its own column, or each has its own n-grams of length 1, which a metric can
-        weigh. On amazon-google's validation pairs a MetricLearner had AUROC .959 together and .943
-        apart.
+        Whether the text columns of a row are treated as a single text, so that a maker's name in a
+        title is the same as in a column of its own, or separately, each with n-grams of length 1
+        that a metric can weight. On amazon-google's validation pairs, a MetricLearner had an AUROC
+        of .959 together and .943 apart.
     text_model : path, optional
-        Folder of a model2vec or sentence-transformers model on this computer; its vectors of each
-        text column stand beside the n-grams. It is not copied when the preparation is saved.
+        Folder of a model2vec or sentence-transformers model on this computer; its vectors for each
+        text column are added to the n-grams. It is not copied when the preparation is saved.
 
     Attributes
     ----------
     columns_ : tuple of ColumnPlan
-        What became of each column.
+        How each column is turned into features.
     n_features_out_ : int
         Number of features.
     is_sparse_ : bool
-        Whether features come as a csr_array: if there is text.
+        Whether features are returned as a csr_array, which is the case if there is text.
 
     Examples
     --------
@@ -83,16 +84,16 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.text_model = text_model
 
     def fit(self, X: Any, y: Any = None, *, right: Any = None) -> Self:
-        """Tell the columns apart and fit each.
+        """Detect the kinds of the columns, and fit each column.
 
         Parameters
         ----------
         X : pyarrow.Table, DataFrame, mapping of str to sequence, or array of shape (n, p)
-            A row an item.
+            A row per item.
         y : object
             Ignored, as pipelines pass one.
         right : table, optional
-            A second table of the same columns, between which and `X` pairs are: both are fitted.
+            A second table with the same columns, for pairs between it and `X`: both are fitted.
         """
         _refuse_second_table(y)
         check_choice("text", self.text, TEXTS)
@@ -105,7 +106,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return features of a table with the columns that were fitted; others are ignored.
+        """Return the features of a table that has the fitted columns; other columns are ignored.
 
         Returns
         -------
@@ -126,7 +127,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.ascontiguousarray(np.hstack(features), dtype=np.float32)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return a name for each feature: the column's, and what of it."""
+        """Return a name for each feature: that of the column, and what the feature is."""
         del input_features
         check_is_fitted(self, "columns_")
         names = [name for block in self._blocks for name in block.feature_names()]
@@ -169,7 +170,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             for kind in self.kinds.values():
                 check_choice("kinds", kind, KINDS)
         if not table.num_rows:
-            raise ValueError("The table has no row: there is nothing to fit.")
+            raise ValueError("The table has no rows: there is nothing to fit.")
         if right is None:
             return table
         other = pick(as_table(right, self.columns), table.column_names)
@@ -211,7 +212,7 @@ def _refuse_second_table(y: Any) -> None:
     import pyarrow as pa
 
     if isinstance(y, pa.Table | Mapping):
-        raise TypeError("A second table is passed by name: fit(table, right=other).")
+        raise TypeError("Pass a second table by keyword: fit(table, right=other).")
 
 
 def _concatenated(first: Any, second: Any) -> Any:
@@ -247,7 +248,7 @@ def _fit_column(name: str, column: Any, told: Told) -> tuple[Block | None, Colum
     n_features = 0 if block is None else block.n_features
     note = told.note
     if block is not None and not n_features:
-        block, note = None, "nothing in it comes twice"
+        block, note = None, "nothing occurs twice in it"
     return block, ColumnPlan(name, told.kind, n_missing, n_features, note)
 
 

@@ -58,19 +58,19 @@ def restore_blocks(
     """Return blocks, plans and parameters that were saved, all of them checked."""
     name = f"The preparation in {folder}"
     if not isinstance(description, Mapping):
-        raise ValueError(f"{name} is damaged: its description is no mapping.")
+        raise ValueError(f"{name} is damaged: its description is not a mapping.")
     whole = Stored(name, description, read_arrays(folder / ARRAYS))
     whole.choice("preparation", ("table",))
     if whole.count("version") != VERSION:
         raise ValueError(
-            f"{name} has version {whole.count('version')}, and this Twofold reads {VERSION}: fit "
+            f"{name} has version {whole.count('version')}, but this Twofold reads {VERSION}: fit "
             "and save it again."
         )
     plans = tuple(_plan(name, facts) for facts in whole.fact("plans", list))
     blocks = []
     for number, facts in enumerate(whole.fact("blocks", list)):
         if not isinstance(facts, dict):
-            whole.refuse(f"block {number} is no mapping")
+            whole.refuse(f"block {number} is not a mapping")
         label = f"{name}, block {number},"
         blocks.append(restore_block(Stored(label, facts, whole.arrays_of(str(number)))))
     _refuse_disagreement(whole, blocks, plans)
@@ -79,7 +79,7 @@ def restore_blocks(
 
 def _plan(name: str, facts: Any) -> ColumnPlan:
     if not isinstance(facts, dict):
-        raise ValueError(f"{name} is damaged: a plan is no mapping.")
+        raise ValueError(f"{name} is damaged: a plan is not a mapping.")
     stored = Stored(name, facts, {})
     kind: Any = stored.choice("kind", KINDS)
     return ColumnPlan(
@@ -110,10 +110,10 @@ def _refuse_disagreement(
 def _parameters(whole: Stored) -> dict[str, Any]:
     kinds, columns, model = (whole.facts.get(key) for key in ("kinds", "columns", "text_model"))
     if not (kinds is None or isinstance(kinds, dict)):
-        whole.refuse("'kinds' is no mapping")
+        whole.refuse("'kinds' is not a mapping")
     if not (columns is None or isinstance(columns, list)):
-        whole.refuse("'columns' is no list")
+        whole.refuse("'columns' is not a list")
     if not (model is None or isinstance(model, str)):
-        whole.refuse("'text_model' is no path")
+        whole.refuse("'text_model' is not a path")
     text = whole.choice("text", ("together", "apart"))
     return {"kinds": kinds, "columns": columns, "text": text, "text_model": model}

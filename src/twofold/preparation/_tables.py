@@ -30,7 +30,7 @@ def as_table(table: Any, names: Collection[str] | None = None) -> Any:
         _refuse_unequal({name: len(array) for name, array in arrays.items()})
         table = pa.table(arrays)
     if not table.num_columns:
-        raise ValueError("The table has no column.")
+        raise ValueError("The table has no columns.")
     _refuse_repeated([str(name) for name in table.column_names])
     return table
 
@@ -93,7 +93,7 @@ def _refuse_unequal(lengths: dict[str, int]) -> None:
     for name, length in lengths.items():
         if length != lengths[first]:
             raise ValueError(
-                f"The table's columns must be of one length: {first!r} has {lengths[first]} "
+                f"The table's columns must have the same length: {first!r} has {lengths[first]} "
                 f"value(s) and {name!r} has {length}."
             )
 
@@ -102,6 +102,6 @@ def _refuse_repeated(names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(
-                f"The table has {names.count(name)} columns that are called {name!r}: rename or "
+                f"The table has {names.count(name)} columns with the name {name!r}: rename or "
                 "drop all but one."
             )

@@ -27,8 +27,8 @@ def open_text_model(folder: str | os.PathLike[str]) -> Encoder:
     place = Path(folder)
     if not place.is_dir():
         raise FileNotFoundError(
-            f"text_model must be a folder on this computer, and {str(folder)!r} is none: models "
-            "are not downloaded here. Get it first, by huggingface-cli download for one."
+            f"text_model must be a folder on this computer, but {str(folder)!r} is not: models "
+            "are not downloaded here. Get it first, for instance with huggingface-cli download."
         )
     try:
         encode = _static_model(place) if _is_static(place) else _transformer(place)
@@ -39,7 +39,7 @@ def open_text_model(folder: str | os.PathLike[str]) -> Encoder:
         ) from error
     # Their errors are of many kinds; all of them are of this folder.
     except Exception as error:
-        raise ValueError(f"{place} is no text model that can be opened ({error}).") from error
+        raise ValueError(f"{place} cannot be opened as a text model ({error}).") from error
     return lambda texts: _unit_rows(encode(list(texts)))
 
 

@@ -1,4 +1,4 @@
-"""Vectors that the user brings, sentence embeddings for one: centred, and all scaled alike."""
+"""Vectors from the user, such as sentence embeddings: centred, and divided by one scale."""
 
 from __future__ import annotations
 

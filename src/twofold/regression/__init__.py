@@ -10,7 +10,7 @@ from twofold.regression._bit_classifiers import (
     is_bit_classifier,
     trees,
 )
-from twofold.regression._bit_rotation import with_rotation
+from twofold.regression._bit_layer import with_bit_layer
 from twofold.regression._embedder_files import (
     Embedder,
     check_embedding,
@@ -186,8 +186,8 @@ __all__ = [
     "train_network",
     "trees",
     "validation_loss",
+    "with_bit_layer",
     "with_feature_skip",
-    "with_rotation",
     "workers",
     "write_embedder",
 ]

@@ -27,13 +27,13 @@ class Augment(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     flips : bool
-        Whether they are mirrored left to right, by turns: in one epoch half of them, in the next
-        the other half, so that each is seen both ways equally often.
+        Whether images are mirrored left to right, half of them in one epoch and the other half in
+        the next, so that each is seen both ways equally often.
     shift : int
-        Pixels that they are moved by at most, up or down and left or right, at random; what comes
-        in at the edge is the image mirrored there.
+        Largest random shift in pixels, vertically and horizontally; edges are filled with the
+        mirrored image.
     rotation : float
-        Degrees that they are turned by at most, at random.
+        Largest random rotation in degrees.
     cutout : int
         Side in pixels of a square, anywhere in the image, that is filled with its mean colour; 0
         for none.
@@ -81,7 +81,7 @@ def resolve_augment(augment: object) -> Augment | None:
     )
     if checked.rotation > 180:
         raise ValueError(
-            f"augment.rotation must be at most 180 degrees, which is every way round, got "
+            "augment.rotation must be at most 180 degrees, which covers all directions, got "
             f"{checked.rotation:g}."
         )
     return None if checked.changes_nothing else checked

@@ -1,4 +1,4 @@
-"""The mean of the weights over the last steps: a point in the middle of where they wander."""
+"""The mean of the weights over the last steps, which evens out their fluctuations."""
 
 from __future__ import annotations
 

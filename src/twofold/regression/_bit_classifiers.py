@@ -1,4 +1,4 @@
-"""A classifier a bit, from features to numbers whose signs are the bits."""
+"""A classifier per bit, from features to numbers whose signs are the bits."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
@@ -27,7 +28,7 @@ TREES: dict[str, Any] = {
 
 
 class BitClassifiers(RegressorEmbedder):
-    """Fitted classifiers, one a bit, ready to predict how sure each bit is set.
+    """Fitted classifiers, one per bit, ready to predict how sure each bit is set.
 
     Attributes
     ----------
@@ -56,8 +57,8 @@ def trees() -> Any:
         from lightgbm import LGBMClassifier
     except ImportError as error:
         raise ImportError(
-            "embedder='trees' boosts trees by LightGBM: pip install 'twofold[lightgbm]', or pass "
-            "any scikit-learn classifier, for instance HistGradientBoostingClassifier()."
+            "embedder='trees' needs LightGBM: pip install 'twofold[lightgbm]', or pass any "
+            "scikit-learn classifier, for instance HistGradientBoostingClassifier()."
         ) from error
     return LGBMClassifier(**TREES)
 
@@ -83,7 +84,7 @@ def fit_bit_classifiers(
     classifier : "trees" or scikit-learn classifier
         Cloned; a `random_state` that is open is drawn from `rng`. LightGBM's has one thread each.
     X : n_items rows
-        Features.
+        Features; LightGBM gets images made flat, another classifier as they are.
     points : ndarray of float, shape (n_examples, n_bits)
         Whose signs are the bits; where the classifier takes weights, an example counts as much as
         its number is large.
@@ -100,7 +101,9 @@ def fit_bit_classifiers(
         draw_open_seeds(model, rng)
         if type(model).__module__.startswith("lightgbm"):
             model.set_params(n_jobs=1)  # which takes all cores for each bit by itself
-        jobs.append((model, rows, column))
+            jobs.append((model, _flat(rows), column))
+        else:
+            jobs.append((model, rows, column))
     return BitClassifiers(_side_by_side(_fitted, jobs))
 
 
@@ -141,5 +144,15 @@ def _decided(model: Any, X: Any) -> NDArray[np.float32]:
 
 
 def _as_array(X: Any) -> Any:
-    """Return a table as its numbers, which is all that a booster was fitted to."""
-    return X.to_numpy() if hasattr(X, "to_numpy") else X
+    """Return a table as its numbers, which is all that a booster was fitted to.
+
+    Of sparse features it takes the older class without a warning.
+    """
+    if sparse.issparse(X):
+        return sparse.csr_matrix(X)
+    return X.to_numpy() if hasattr(X, "to_numpy") else _flat(X)
+
+
+def _flat(X: Any) -> Any:
+    """Return images as one row of pixels each; anything else as it is."""
+    return X.reshape(len(X), -1) if getattr(X, "ndim", 2) > 2 else X

@@ -1,4 +1,4 @@
-"""A training on disk, so that one that was interrupted goes on where it was.
+"""A training on disk, so that an interrupted one continues where it stopped.
 
 One safetensors file holds weights, the optimisers' moments and the generators' states; reading it
 runs nothing. It names the training it belongs to, and no other takes it up.
@@ -141,8 +141,8 @@ class Checkpoint:
         except _DAMAGE as error:
             raise _unreadable(self.path, error) from error
         raise ValueError(
-            f"{self.path} holds another training (other data, settings or seed): name another "
-            "checkpoint, or remove it to begin anew."
+            f"{self.path} belongs to another training (with other data, settings or seed): choose "
+            "another checkpoint, or remove it to start again."
         )
 
     def keep(self, trainer: Trainer, progress: Progress) -> None:
@@ -259,5 +259,5 @@ _DAMAGE = (LookupError, TypeError, ValueError, RuntimeError, AttributeError, Ove
 
 def _unreadable(path: Path, error: Exception) -> ValueError:
     return ValueError(
-        f"{path} is no checkpoint that can be read ({reason_of(error)}): remove it to begin anew."
+        f"{path} cannot be read as a checkpoint ({reason_of(error)}): remove it to start again."
     )

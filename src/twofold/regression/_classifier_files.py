@@ -38,7 +38,7 @@ def load_classifiers(file: Path, n_bits: int, load_skops: Callable[[Path], Any])
     models = _boosters(file) if file.name == BOOSTERS else load_skops(file)
     if not isinstance(models, list) or len(models) != n_bits:
         raise ValueError(
-            f"{file} is damaged: it does not hold a classifier for each of {n_bits} bits."
+            f"{file} is damaged: it does not have a classifier for each of {n_bits} bits."
         )
     wrong = [
         number
@@ -46,7 +46,7 @@ def load_classifiers(file: Path, n_bits: int, load_skops: Callable[[Path], Any])
         if not (model in (1.0, -1.0) if isinstance(model, float) else hasattr(model, "predict"))
     ]
     if wrong:
-        raise ValueError(f"{file} is damaged: what it holds for bit {wrong[0]} is no classifier.")
+        raise ValueError(f"{file} is damaged: its entry for bit {wrong[0]} is not a classifier.")
     return BitClassifiers(models)
 
 
@@ -56,7 +56,7 @@ def _boosters(file: Path) -> list[Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file} is damaged: {error}.") from error
     if not isinstance(texts, list):
-        raise ValueError(f"{file} is damaged: it holds no list.")
+        raise ValueError(f"{file} is damaged: it does not contain a list.")
     return [_booster(file, text) if isinstance(text, str) else text for text in texts]
 
 
@@ -66,10 +66,11 @@ def _booster(file: Path, text: str) -> Any:
         from lightgbm.basic import LightGBMError
     except ImportError as error:
         raise ImportError(
-            f"{file.parent} was made with boosted trees: pip install 'twofold[lightgbm]' opens it."
+            f"{file.parent} was made with boosted trees: pip install 'twofold[lightgbm]' to open "
+            "it."
         ) from error
     if not text.startswith(BOOSTER_START):
-        raise ValueError(f"{file} is damaged: it holds a text that is no booster's.")
+        raise ValueError(f"{file} is damaged: it contains text that is not a booster.")
     try:
         return Booster(model_str=text)
     except LightGBMError as error:

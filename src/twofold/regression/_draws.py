@@ -1,4 +1,4 @@
-"""What training draws from torch: by a generator of its own, never by the process's.
+"""Random numbers of a training: from a torch generator of its own, never the global one.
 
 So the same seed gives the same network in threads side by side, and what others draw is not
 disturbed. Only a user's own module may draw for itself, and torch gives it the process's generator:

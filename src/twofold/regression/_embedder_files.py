@@ -103,9 +103,9 @@ def load_embedder(
     check_other_tensors(folder, WEIGHTS)
     file = folder / description["file"]
     if not file.is_file():
-        raise FileNotFoundError(f"{folder} has no {file.name}: the model is not whole.")
+        raise FileNotFoundError(f"{folder} has no {file.name}: the model is incomplete.")
     if _digest(file) != description["sha256"]:
-        raise ValueError(f"{file} is damaged or was changed: its digest is not the one noted.")
+        raise ValueError(f"{file} is damaged or was changed: its digest does not match.")
     scale = None
     if description["mean"] is not None:
         mean = np.asarray(description["mean"], dtype=np.float32)
@@ -135,7 +135,9 @@ def _load_network(
     name, kind = description["network"], description["kind"]
     shape = tuple(description["input_shape"])
     if name is not None and name not in NETWORKS:
-        raise ValueError(f"{file.parent} needs the network {name!r}, which is not known here.")
+        raise ValueError(
+            f"{file.parent} needs the network {name!r}, which this version does not know."
+        )
     state = read_tensors(file)
     if name is None and architecture is None and kind in ("network", "feature skip"):
         raise ValueError(
@@ -185,8 +187,8 @@ def _load_regressor(file: Path, trusted: Sequence[str]) -> Any:
         raise ValueError(f"{file} cannot be read: {error}.") from error
     if unknown:
         raise ValueError(
-            f"{file} holds types that are not trusted by themselves: "
-            f"{', '.join(sorted(unknown))}. If they are yours, pass trusted=[...] with them."
+            f"{file} contains types that are not trusted by default: "
+            f"{', '.join(sorted(unknown))}. If you trust them, list them in trusted=[...]."
         )
     try:
         return io.load(file, trusted=list(trusted))

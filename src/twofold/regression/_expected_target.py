@@ -1,4 +1,4 @@
-"""Targets that take few values, as those of classes do: which one, rather than how far off.
+"""Targets with few distinct values, as for classes: learn which one it is, not how far off.
 
 Squared error aims at the mean of the targets that items like this one have, E[t | x]. Where there
 are few targets, that mean is Σ_k p_k(x) t_k, and the chances p_k are learnt faster and better by
@@ -143,9 +143,9 @@ def possible_regression(
     if regression == "squared":
         if is_spread and is_network:
             warn_user(
-                f"Squared error learns {n_targets} classes in fewer components badly: where they "
-                "are hard to tell apart, points shrink to their mean. Set loss='auto', or "
-                f"n_components={n_targets}.",
+                f"Squared error does not learn {n_targets} classes well in fewer components: "
+                "where they are hard to tell apart, points shrink to their mean. Set "
+                f"loss='auto', or n_components={n_targets}.",
                 TargetWarning,
             )
         return "squared"
@@ -156,6 +156,6 @@ def possible_regression(
     if regression == "likelihood if shared":
         return "squared"
     raise ValueError(
-        f"loss='likelihood' needs targets that items share, but {n_items} items have "
-        f"{n_targets} different ones: set loss='squared'."
+        f"loss='likelihood' needs targets that items share, but {n_items} items have {n_targets} "
+        "different targets: set loss='squared'."
     )

@@ -91,9 +91,9 @@ class FabricWorkers:
         which = f" ({other[0]}: {said[other[0]]}, and {of_first[other[0]]})" if other else ""
         raise ValueError(
             "Processes that train together must be given the same to fit, but process "
-            f"{int(differs.nonzero()[0])} has something else than process 0{which}. Give each all "
-            "of the data, in the same order, and the same parameters: batches are shared by "
-            "themselves."
+            f"{int(differs.nonzero()[0])} has something different from process 0{which}. Give "
+            "each all of the data, in the same order, and the same parameters: batches are "
+            "shared automatically."
         )
 
     @contextmanager
@@ -166,7 +166,7 @@ def _fabric_of(kind: str, place: ProcessPlace, is_own: bool) -> Any:
         from lightning_fabric.strategies import DDPStrategy
     except ImportError as error:
         raise ImportError(
-            f"torchrun started {place.n_processes} processes, and training on them needs "
+            f"torchrun started {place.n_processes} processes, but training on them needs "
             f"{error.name}: pip install 'twofold[distributed]', or start one process."
         ) from error
     strategy = DDPStrategy(

@@ -42,7 +42,7 @@ def refuse_other_rows(
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"there are {X.shape[1]} features, not {n_features}")
     if targets.ndim != 2 or targets.dtype != np.float32 or np.isinf(targets).any():
-        raise ValueError("targets are no finite numbers of an item each")
+        raise ValueError("targets are not finite numbers with a row for each item")
     if not X.shape[0] == len(targets) == n_items:
         raise ValueError(
             f"there are {X.shape[0]} rows of features, {len(targets)} of targets, and statements "
@@ -50,7 +50,7 @@ def refuse_other_rows(
         )
     numbers = X.data if sparse.issparse(X) else X
     if numbers.dtype.kind not in "biuf" or not np.isfinite(numbers).all():
-        raise ValueError("features are no finite numbers")
+        raise ValueError("features are not finite numbers")
 
 
 def as_table(X: NDArray[Any], names: Sequence[str]) -> Any:
@@ -63,13 +63,13 @@ def as_table(X: NDArray[Any], names: Sequence[str]) -> Any:
 def _as_array(X: Any) -> NDArray[Any]:
     if isinstance(X, Dataset):
         raise TypeError(
-            "with_data=True saves arrays; this model was fitted to a torch Dataset, which stays "
-            "where it is. Save without it, and fit again to go on."
+            "with_data=True saves arrays, but this model was fitted to a torch Dataset. Save "
+            "without it, and fit again to continue."
         )
     array = np.asarray(X)
     if array.dtype.kind not in "biuf":
         raise TypeError(
-            "with_data=True saves numbers; this model was fitted to columns of other types "
-            f"({array.dtype}). Save without it, and fit again to go on."
+            "with_data=True saves numbers, but this model was fitted to columns of other types "
+            f"({array.dtype}). Save without it, and fit again to continue."
         )
     return array

@@ -93,7 +93,7 @@ class DatasetFeatures:
         for number, tensor in zip(items.tolist(), found, strict=True):
             if tensor.shape != found[0].shape:
                 raise ValueError(
-                    f"All items of a Dataset must have one shape; item {number} has "
+                    f"All items of a Dataset must have the same shape; item {number} has "
                     f"{tuple(tensor.shape)}, and item {int(items[0])} has {tuple(found[0].shape)}."
                 )
         rows = torch.stack(found)
@@ -213,7 +213,9 @@ def is_memory_mapped(X: Any) -> bool:
 def refuse_not_finite(X: NDArray[Any]) -> None:
     """Look through a memory-mapped array, a part at a time, for what is not finite as float32."""
     if X.ndim < 2 or X.dtype.kind not in "biuf":
-        raise ValueError(f"X must hold numbers, an item a row, got {X.dtype} of shape {X.shape}.")
+        raise ValueError(
+            f"X must contain numbers, one row per item, got {X.dtype} of shape {X.shape}."
+        )
     if X.dtype.kind != "f":
         return
     size = max(1, BLOCK_NUMBERS // max(1, int(np.prod(X.shape[1:]))))

@@ -217,15 +217,15 @@ def _check_rows(
         return
     if which.shape != (n_examples,) or which.dtype.kind != "i":
         raise ValueError(
-            f"which must hold one whole number an example, shape ({n_examples},), got "
+            f"which must have one whole number per example, shape ({n_examples},), got "
             f"{which.dtype} of shape {which.shape}."
         )
     wrong = np.flatnonzero((which < 0) | (which >= len(targets)))
     if wrong.size:
         raise ValueError(
-            f"which must number the {len(targets)} rows of targets from 0; {wrong.size} example(s) "
-            f"have another, first example {wrong[0]} ({which[wrong[0]]}). Leave out items without "
-            "a target by `items`."
+            f"which must contain row numbers of the {len(targets)} targets, from 0; {wrong.size} "
+            f"example(s) have others, first example {wrong[0]} ({which[wrong[0]]}). Use `items` "
+            "to leave out items without a target."
         )
 
 

@@ -90,8 +90,9 @@ def layer_names(
         missing = [name for name in layers if name not in known]
         if missing:
             raise ValueError(
-                f"layers names {missing[0]!r}, which is no inner layer of the network that gives a "
-                f"vector for each item. Those that do: {', '.join(map(repr, known)) or 'none'}."
+                f"layers contains {missing[0]!r}, which is not an inner layer of the network that "
+                "gives a vector for each item. These are: "
+                f"{', '.join(map(repr, known)) or 'none'}."
             )
         inner, log_odds = (
             [one for name in layers for one in some if module_of(one) == name]

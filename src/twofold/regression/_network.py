@@ -48,7 +48,7 @@ for single statements, which say less of an item and are easier to memorise."""
 
 @dataclass(repr=False, eq=False)
 class Network(BaseEstimator):  # type: ignore[misc]
-    """A network from features to targets, and how it is trained.
+    """A network from features to targets, and how to train it.
 
     Parameters
     ----------
@@ -56,53 +56,54 @@ class Network(BaseEstimator):  # type: ignore[misc]
         "mlp" (two hidden layers, for vectors); for images "conv" (small, for a CPU), "fast-conv"
         and "deep-conv" (for a GPU and images of 16 to 96 pixels); or one of the paper's: "mnist",
         "cifar10", "pubfig83", "nuswide". "auto" is "fast-conv" for such images on a GPU, and "mlp"
-        elsewhere. These see standardised features. A module of your own is copied, keeps its
-        weights, must have `n_components` outputs, and sees features as they are, except that bytes
+        elsewhere. These get standardised features. A module of your own is copied, keeps its
+        weights, must have `n_components` outputs, and gets the features as given, except that bytes
         (uint8) are divided by 255.
     max_epochs : int or "auto"
-        Passes over the items; "auto" is 30, and 10 of "fast-conv" and "deep-conv".
+        Passes over the items; "auto" is 30, or 10 for "fast-conv" and "deep-conv".
     batch_size : int or "auto"
-        Items a step, of all processes together; "auto" is 64, and for "fast-conv" and "deep-conv"
-        1024, or fewer of few items.
+        Items per step, of all processes together; "auto" is 64, or 1024 for "fast-conv" and
+        "deep-conv", fewer for few items.
     learning_rate : float or "auto"
-        The optimiser's, at its height. Of "adamw" and "sgd" it rises over the first tenth of all
-        steps and falls along half a cosine, of "muon" it falls along a straight line. "auto" is
-        0.002 and 0.001 for networks that are trained on pairs; 0.05 for "sgd"; for "muon" 0.1, and
-        0.24 of "fast-conv" and "deep-conv".
+        The optimiser's maximum learning rate. For "adamw" and "sgd" it rises over the first tenth
+        of all steps and then falls along half a cosine; for "muon" it falls linearly. "auto" is
+        0.002, or 0.001 for networks that are trained on pairs; 0.05 for "sgd"; and for "muon" 0.1,
+        or 0.24 for "fast-conv" and "deep-conv".
     weight_decay, dropout : float or "auto"
-        Decoupled from the gradient; and of the network "mlp". "auto" is 0.03 and 0.2 for classes
-        and for targets that follow the features (feedback), 1 and 0.5 for several labels and
-        single statements; no weight decay for networks other than "mlp".
+        Weight decay, decoupled from the gradient, and dropout of the network "mlp". "auto" is 0.03
+        and 0.2 for classes and for targets that follow the features (feedback), 1 and 0.5 for
+        several labels and single statements; no weight decay for networks other than "mlp".
     augment : "auto", {"flips", "photographs", "characters"}, Augment or None
-        How training images are changed each time they are seen: "flips" mirrors each of them every
-        second time; "photographs" mirrors and moves them by up to two pixels; "characters" moves
-        them as far and turns them by up to ten degrees. "auto" moves images by up to two pixels
-        for "fast-conv" and "deep-conv", and changes nothing elsewhere.
+        How training images are changed each time they are seen: "flips" mirrors each image every
+        second time; "photographs" mirrors images and shifts them by up to two pixels; "characters"
+        shifts them by as much and rotates them by up to ten degrees. "auto" shifts images by up to
+        two pixels for "fast-conv" and "deep-conv", and changes nothing for other networks.
     optimiser : {"auto", "adamw", "sgd", "muon"}
-        What moves the weights: Adam with decoupled weight decay, descent with Nesterov's momentum,
-        or Muon for filters and inner matrices with Adam for the rest. "auto" is "muon" for
-        "fast-conv" and "deep-conv", and "adamw" elsewhere.
+        Adam with decoupled weight decay, gradient descent with Nesterov momentum, or Muon for
+        filters and inner matrices with Adam for the rest. "auto" is "muon" for "fast-conv" and
+        "deep-conv", and "adamw" elsewhere.
     averaged : float
-        Share of the steps, the last ones, over which weights are averaged at the end; 0 keeps the
-        last. Where a part is held out, its best epoch is kept instead.
+        Share of the steps, at the end, over which weights are averaged; 0 keeps the last weights.
+        With a validation part, its best epoch is kept instead.
     views : {1, 2, 3, 6}
-        How an image is seen when it is embedded: as it is; mirrored too (2); moved by a pixel too
-        (3); both (6). Outputs are averaged, at as many times the cost.
+        In how many views an image is embedded: as it is (1), also mirrored (2), also shifted by a
+        pixel (3), or both (6). Outputs are averaged, and the cost is multiplied by this number.
     loss : {"auto", "squared", "likelihood"}
-        How targets are learnt: by squared error; or, where many items share a target, as those of
-        one class do, by the likelihood of each target, the embedding being the expected one; of
-        more classes than components, the outputs' direction. "auto" takes the likelihood for
+        How targets are learnt: by squared error or, if many items share a target, as the items of a
+        class do, by the likelihood of each target; the embedding is then the expected target or,
+        with more classes than components, the direction of the output. "auto" is the likelihood for
         classes, unless their pairs are sampled.
     layers : "auto" or sequence of str
         The inner layers that may be compared, by their names in the network (see
-        `torch.nn.Module.named_modules`): by default any that give a vector for each item, and of
-        the maps that convolutions give the last of each shape, by its means over the image and
+        `torch.nn.Module.named_modules`). By default these are all layers that give a vector for
+        each item, and the last convolutional map of each shape, by its means over the image and
         over its quarters.
     callback : callable (Epoch), optional
         Called after every epoch; returning True stops the training.
     checkpoint : path, optional
-        A file that the training is kept in until it is done: a fit that was interrupted goes on
-        from it when it is called again. Needs a number as the learner's `random_state`.
+        A file that keeps the state of the training until it is done, so that a fit that was
+        interrupted continues when it is called again. Needs a number as the learner's
+        `random_state`.
 
     Examples
     --------
@@ -230,7 +231,7 @@ def refuse_unknown_embedder(embedder: Any) -> None:
         embedder = embedder.architecture
         if not isinstance(embedder, str):
             raise TypeError(
-                "Network takes the name of an architecture or a torch.nn.Module, got "
+                "Network takes the name of a network or a torch.nn.Module, got "
                 f"{type(embedder).__name__}. Pass a regressor as the embedder itself."
             )
     if isinstance(embedder, str):
@@ -241,7 +242,7 @@ def refuse_unknown_embedder(embedder: Any) -> None:
         )
     if isinstance(embedder, type):
         raise TypeError(
-            f"embedder must be an instance, got the class {embedder.__name__}: write "
+            f"embedder must be an instance, got the class {embedder.__name__}: pass "
             f"{embedder.__name__}(...)."
         )
     if not (hasattr(embedder, "fit") and is_regressor(embedder)):
@@ -276,8 +277,8 @@ def checkpoint_path(embedder: Any, random_state: RandomState) -> Path | None:
         return None
     if not isinstance(random_state, int | np.integer):
         raise ValueError(
-            f"checkpoint needs random_state to be a number, got {random_state!r}: only what is "
-            "drawn the same again can be gone on with."
+            f"checkpoint needs random_state to be a number, got {random_state!r}: only a training "
+            "that draws the same numbers again can be continued."
         )
     return check_place(network.checkpoint)
 

@@ -10,7 +10,7 @@ from torch import nn
 
 from twofold._core.onnx_graph import CannotExportError, OnnxGraph, Value
 from twofold.regression._bit_classifiers import BitClassifiers
-from twofold.regression._bit_rotation import BitRotation
+from twofold.regression._bit_layer import BitLayer
 from twofold.regression._embedder_files import Embedder
 from twofold.regression._expected_target import ExpectedTarget
 from twofold.regression._feature_skip import SKIP_RATE, FeatureSkip
@@ -47,8 +47,8 @@ def write_embedder(graph: OnnxGraph, embedder: Embedder, names: Sequence[str]) -
         output = write_regressor(graph, embedder.regressor, graph.flat(graph.items))
     else:
         raise CannotExportError(
-            "Codes that a classifier a bit predicts cannot be exported to ONNX; those of networks "
-            "and of some regressors can. Use save, or another embedder."
+            "Codes that are predicted by classifiers cannot be exported to ONNX; those of "
+            "networks and of some regressors can. Use save, or another embedder."
         )
     layers[OUTPUT] = _write_scale(graph, embedder.output_scale, output)
     if FEATURES in names:
@@ -59,8 +59,8 @@ def write_embedder(graph: OnnxGraph, embedder: Embedder, names: Sequence[str]) -
 def _refuse_views(n_views: int) -> None:
     if n_views > 1:
         raise CannotExportError(
-            f"This model averages {n_views} views of an image, which an ONNX file does not do: set "
-            "learner.embedder_.n_views = 1 to export the one view, or fit with views=1."
+            f"This model averages {n_views} views of an image, which an ONNX file cannot do: set "
+            "learner.embedder_.n_views = 1 to export a single view, or fit with views=1."
         )
 
 
@@ -98,10 +98,10 @@ def _write_scaling(graph: OnnxGraph, scaling: InputScaling) -> Value:
 
 
 def _write_head(graph: OnnxGraph, head: nn.Module, output: Value) -> Value:
-    """Add what comes after a network: the expected target, or the direction."""
+    """Add what comes after a network: the expected target, the direction, or the bits' map."""
     if isinstance(head, TargetDirection):
         return graph.times(graph.normalised(output), float(head.length))
-    if isinstance(head, BitRotation):
+    if isinstance(head, BitLayer):
         return graph.affine(output, array_of(head.weight).T, array_of(head.bias))
     assert isinstance(head, ExpectedTarget)
     targets = array_of(head.targets)

@@ -273,7 +273,7 @@ def _write_traced(
         reason = " ".join(str(error).split())[:200]
         raise CannotExportError(
             f"torch cannot export {type(module).__name__} for any number of items ({reason}). "
-            "Make its forward free of decisions that hang on the numbers, or an nn.Sequential."
+            "Write its forward without branches that depend on values, or use an nn.Sequential."
         ) from error
     output, *layers = graph.inline(traced.graph, items, "own_")
     return output, dict(zip(names, layers, strict=True))

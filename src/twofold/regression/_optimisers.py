@@ -1,4 +1,4 @@
-"""Optimisers by name, and Muon: steps that turn matrices, as long in every direction.
+"""Optimisers by name, and Muon, whose steps are equally long in every direction of a matrix.
 
 Adam scales every weight's step by itself. Muon takes a layer's momentum as one matrix and steps
 along the orthogonal matrix that is nearest to it, so that directions in which the gradient is weak

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from twofold.regression._bit_rotation import BitRotation
+from twofold.regression._bit_layer import BitLayer
 from twofold.regression._draws import torch_generator
 from twofold.regression._expected_target import ExpectedTarget
 from twofold.regression._fast_networks import FAST_NETWORKS, whiten_patches
@@ -44,7 +44,7 @@ def prepare_network(
     rng: np.random.Generator,
     dropout: float = DROPOUT,
 ) -> nn.Sequential:
-    """Return scaling and network as one, on `device`, known to give `dim` outputs an item.
+    """Return scaling and network as one, on `device`, known to give `dim` outputs per item.
 
     A network by name is fresh, with its weights drawn from `rng`, and its input is standardised. A
     user's own is copied with the weights it has, and sees features as they are, bytes brought to
@@ -151,7 +151,7 @@ def _build(
         network.append(TargetDirection(state["2.length"]))
     last = f"{len(network)}.weight"
     if last in state:
-        network.append(BitRotation(*state[last].shape[::-1]))
+        network.append(BitLayer(*state[last].shape[::-1]))
     return network
 
 
@@ -204,7 +204,7 @@ def _try_out(network: nn.Module, features: Features, dim: int) -> None:
         raise ValueError(
             f"The network must give an output of shape (n_items, n_components) = ({len(items)}, "
             f"{dim}) for {len(items)} items, got {found}. Set n_components to the width of its "
-            "last layer, or the other way round."
+            "last layer, or change that layer."
         )
 
 

@@ -19,7 +19,7 @@ from twofold.regression._network_embedder import OutputScale
 
 LARGEST_SEED = 2**31 - 1
 PREDICTED_AT_ONCE = 8192
-"""Items; some regressors take thousands of numbers an item while they predict."""
+"""Items; some regressors take thousands of numbers per item while they predict."""
 
 
 class RegressorEmbedder:
@@ -28,7 +28,7 @@ class RegressorEmbedder:
     Attributes
     ----------
     regressor : estimator
-        With one output a component.
+        With one output per component.
     output_scale : OutputScale or None
         From outputs to points; None if they are the same.
     """
@@ -98,7 +98,7 @@ def append_rows(X: Any, X_new: Any) -> Any:
     """Return the rows of both, of the kind that `X` is."""
     if isinstance(X, Dataset) != isinstance(X_new, Dataset):
         raise TypeError(
-            f"X_new must be of the kind that X was in fit, got {type(X_new).__name__} for "
+            f"X_new must be of the same type as X in fit, got {type(X_new).__name__} for "
             f"{type(X).__name__}."
         )
     if isinstance(X, Dataset):

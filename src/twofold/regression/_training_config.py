@@ -30,11 +30,11 @@ class TrainingConfig:
     batch_size : int
         Examples a step.
     learning_rate : float
-        The optimiser's, at its height.
+        The optimiser's maximum learning rate.
     weight_decay : float
         Decoupled from the gradient, as in AdamW.
     warm_up : float
-        Share of all steps, in which the rate rises.
+        Share of all steps in which the learning rate rises.
     dropout : float
         Of the network "mlp", in [0, 1).
     optimiser : {"adamw", "sgd", "muon"}
@@ -45,11 +45,11 @@ class TrainingConfig:
     augment : Augment or None
         How training images are changed.
     averaged : float
-        Share of the steps, the last ones, over which weights are averaged.
+        Share of the steps, at the end, over which weights are averaged.
     views : int
-        Of an item when it is embedded, whose outputs are averaged.
+        Number of views of an item when it is embedded, whose outputs are averaged.
     epoch_size : int or None
-        Examples an epoch, drawn anew each time; all of them by default.
+        Examples per epoch, drawn again each time; all of them by default.
     device : str
         "cpu", "cuda" or "cuda:N".
     """
@@ -81,22 +81,22 @@ class TrainingConfig:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Epoch:
-    """What a callback is told after every epoch.
+    """What a callback gets after every epoch.
 
     Attributes
     ----------
     number, n_epochs : int
-        Which epoch, from 1, of how many.
+        Number of the epoch, from 1, and of all epochs.
     loss : float
         Mean over the epoch's examples.
     validation_loss : float or None
-        After it, where a part is held out.
+        Loss on the validation part after the epoch, if there is one.
     seconds : float
-        Of training so far; validation and callbacks are not counted.
+        Seconds of training so far, without validation and callbacks.
     network : nn.Module
-        As it stands, not to be changed.
+        The network at this point, which must not be changed.
     embed : callable (X) -> ndarray, or None
-        The embedding of any features by the network as it stands, where a learner trains it.
+        Embeds any features with the network at this point, if a learner trains it.
     """
 
     number: int

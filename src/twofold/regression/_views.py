@@ -1,4 +1,4 @@
-"""An item seen several ways when it is embedded, and what a network makes of these views averaged.
+"""Several views of an item when it is embedded; the network's outputs are averaged.
 
 A network that was trained on images mirrored and moved knows most of each view, and something else
 of every one: their mean is nearer to what the item is.
@@ -25,8 +25,8 @@ def refuse_views(n_views: int, item_shape: tuple[int, ...]) -> None:
     """Only images can be mirrored and moved."""
     if n_views > 1 and len(item_shape) != 3:
         raise ValueError(
-            f"views={n_views} averages views of images of shape (channels, height, width), but "
-            f"items have shape {item_shape}. Leave views out."
+            f"views={n_views} only works for images of shape (channels, height, width), but items "
+            f"have shape {item_shape}. Leave views out."
         )
 
 

@@ -21,9 +21,9 @@ CHUNK_PARTNERS = 2**22
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A statement that two items are not alike, and similar pairs that lead from one to the other.
+    """A statement that two items are not alike, and a chain of similar pairs between them.
 
-    For a relation that is not transitive, as of several labels an item, this is no error.
+    If the relation is not transitive, as with several labels per item, this is not an error.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ def similar_graph(relation: PairRelation) -> sparse.csr_array:
     refuse_beyond_memory(
         f"Graphs of {relation.n_items} items",
         GRAPH_BYTES * relation.n_items,
-        "Number only the items that are in some pair: np.unique(ids, return_inverse=True).",
+        "Only number the items that are in some pair: np.unique(ids, return_inverse=True).",
     )
     alike = relation.similar > 0.5
     left, right = relation.left[alike], relation.right[alike]

@@ -21,7 +21,7 @@ from twofold.relations._pairs import PairRelation
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Diagnosis:
-    """What a relation states, counted.
+    """Counts of what a relation states.
 
     Attributes
     ----------
@@ -32,12 +32,13 @@ class Diagnosis:
     statements_per_item : float
         n_pairs / n_items.
     share_known : float
-        Share of all pairs of items that anything is stated of.
+        Share of all pairs of items that have a statement.
     n_unlinked : int
         Items in no statement.
     part_sizes : ndarray of int64
-        Items of each connected part, over all statements, the largest first; items in no statement
-        are no part. What is in two parts has been compared by no chain of statements.
+        Number of items of each connected part, over all statements, the largest first, without
+        items in no statement. Items of different parts are not connected by any chain of
+        statements.
     group_sizes : ndarray of int64
         The same over statements above one half: items joined by chains of similar pairs.
     n_repeated : int
@@ -47,9 +48,9 @@ class Diagnosis:
     both_ways : tuple of (int, int)
         The first of them: the rows of the first statement above and of the first below one half.
     n_contradictions : int
-        Statements below one half whose two items are in one similar group. If being
-        alike is transitive, as for classes, each of them or a statement of its chain is wrong. If
-        items may be alike for different reasons, as with several labels an item, it is no error.
+        Statements below one half whose two items are in the same similar group. If being alike is
+        transitive, as for classes, each of them or a statement of its chain is wrong. If items may
+        be alike for different reasons, as with several labels per item, it is not an error.
     contradictions : tuple of Contradiction
         Some of them, with the chains that contradict them, the shortest first.
     """
@@ -84,17 +85,17 @@ class Diagnosis:
 def diagnose(relation: PairRelation, max_chains: int = 100) -> Diagnosis:
     """Count what a relation states, and find the statements that contradict each other.
 
-    Takes a few sorts of the statements and one breadth-first search a chain: about a second for a
+    Costs a few sorts of the statements and one breadth-first search per chain: about a second for a
     million pairs.
 
     Parameters
     ----------
     relation : PairRelation
-        Any; a repeated or contradicted statement is reported, not refused.
+        Any relation; repeated or contradictory statements are reported, not refused.
     max_chains : int
-        Most contradictions, and pairs stated both ways, that are listed; the counts are exact.
-        Listed first are those contradicted directly, then those whose items have the most similar
-        partners in common, then the others by their rows.
+        Maximum number of contradictions, and of pairs stated both ways, to list; the counts are
+        exact. Pairs that are contradicted directly come first, then those whose items have the most
+        similar partners in common, then the others by row.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Statements parted into folds, so that none is scored by what it says itself."""
+"""Statements split into folds, so that none is scored by a fit that has seen it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twofold.relations._pairs import PairRelation, check_pair_relation
 
 
 class TooFewPairsError(ValueError):
-    """Statements are too few, or of too few kinds, to be held out from each other."""
+    """There are too few statements, or too few kinds of them, for cross-validation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,10 +36,10 @@ class Fold:
 def split_folds(
     relation: PairRelation, n_folds: int = 5, random_state: RandomState = None
 ) -> list[Fold]:
-    """Part statements at random into folds, each held out once.
+    """Split statements at random into folds, each held out once.
 
-    All statements about one pair of items, whichever comes first, are in one fold. Alike and not
-    alike are spread evenly.
+    All statements about the same two items, in either order, are in one fold. Both kinds are spread
+    evenly.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ def split_folds(
         Statements about at least `n_folds` different pairs of each kind, above and below one half,
         so that every fold can be scored.
     n_folds : int
-        How many, at least two.
+        Number of folds, at least two.
     random_state : int, Generator or None
-        Seed of the parts.
+        Seed of the split.
     """
     check_pair_relation(relation)
     n_folds = check_count("n_folds", n_folds, minimum=2)
@@ -76,6 +76,6 @@ def _refuse_too_few(side: NDArray[np.float32], n_folds: int) -> None:
         if n_pairs < n_folds:
             raise TooFewPairsError(
                 f"Cross-validation in {n_folds} folds needs at least {n_folds} different pairs of "
-                f"each kind, but {n_pairs} {'is' if n_pairs == 1 else 'are'} {kind}: state more of "
+                f"each kind, but {n_pairs} {'is' if n_pairs == 1 else 'are'} {kind}: add more of "
                 "them."
             )

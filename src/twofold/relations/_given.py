@@ -27,7 +27,7 @@ def as_relation(
 ) -> Relation:
     """Return what is known of the rows of `X` as one relation that can be learnt from."""
     if y is not None and relation is not None:
-        raise ValueError("Both y and relation are given: pass the one that is meant.")
+        raise ValueError("Both y and relation are given: pass only one of them.")
     if relation is None:
         relation = labels_as_relation(learner_name, X, y, grade)
     elif not isinstance(relation, Relation):
@@ -37,8 +37,8 @@ def as_relation(
         )
     if relation.n_items != _num_samples(X):
         raise ValueError(
-            f"The relation is about {relation.n_items} items, but X has {_num_samples(X)} rows: an "
-            "item is a row of X."
+            f"The relation is about {relation.n_items} items, but X has {_num_samples(X)} rows: "
+            "each row of X is an item."
         )
     refuse_one_sided(relation)
     return relation
@@ -58,7 +58,7 @@ def labels_as_relation(learner_name: str, X: Any, y: Any, grade: str) -> LabelRe
         labels: Any = y if sparse.issparse(y) else np.asarray(y)
     except ValueError:
         raise ValueError(
-            "y has rows of different lengths. For several labels an item pass a 0/1 matrix: "
+            "y has rows of different lengths. For several labels per item pass a 0/1 matrix; "
             "sklearn.preprocessing.MultiLabelBinarizer makes one."
         ) from None
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -87,7 +87,7 @@ def _refuse_wrong_kind(labels: Any) -> None:
             first = known[known != np.floor(known)][0]
             raise ValueError(
                 "y must be classes or a 0/1 indicator matrix, but it holds continuous values "
-                f"(first: {first:g}). For grades of likeness pass relation=PairRelation(...). "
+                f"(first: {first:g}). For grades of similarity pass relation=PairRelation(...). "
                 "Unknown label type: continuous."
             )
 
@@ -108,7 +108,7 @@ def alike_by_sign(y: ArrayLike, n_pairs: int) -> NDArray[np.bool_]:
     """Return which pairs are stated as alike, by +1 and not by −1."""
     signs = as_array("y", y)
     if signs.shape != (n_pairs,):
-        raise ValueError(f"y must have one entry a pair, shape ({n_pairs},), got {signs.shape}.")
+        raise ValueError(f"y must have one entry per pair, shape ({n_pairs},), got {signs.shape}.")
     wrong = np.flatnonzero((signs != 1) & (signs != -1))
     if wrong.size:
         hint = " For {0, 1} pass 2 * y - 1." if signs[wrong[0]] == 0 else ""
@@ -131,8 +131,8 @@ def refuse_one_sided(relation: Relation) -> None:
         has_dissimilar = bool(relation.has_dissimilar.any())
     if not has_similar:
         raise ValueError(
-            "The relation has no similar pair: every item is alike to itself only. Metric learning "
-            "needs some of both kinds."
+            "The relation has no similar pair: every item is only alike to itself. Metric "
+            "learning needs some of both kinds."
         )
     if not has_dissimilar:
         raise ValueError(

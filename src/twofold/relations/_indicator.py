@@ -104,7 +104,7 @@ def _class_vector(labels: Any) -> NDArray[Any]:
 
 
 _SETS = (
-    "labels must hold one class an item. For several labels an item pass a 0/1 matrix, for "
+    "labels must hold one class per item. For several labels per item pass a 0/1 matrix, for "
     "instance sklearn.preprocessing.MultiLabelBinarizer().fit_transform(labels)."
 )
 

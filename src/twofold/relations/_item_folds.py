@@ -1,4 +1,4 @@
-"""Statements held out: about items that are held out with them, or about known ones."""
+"""Held-out statements: about items that are held out with them, or about known ones."""
 
 from __future__ import annotations
 

@@ -32,26 +32,26 @@ Grade = Literal["overlap", "jaccard"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LabelRelation:
-    """The relation that labels imply: alike if at least one label is shared.
+    """The relation that labels imply: items are alike if they share at least one label.
 
     Parameters
     ----------
     labels : array_like of shape (n_items,), or array or sparse matrix of shape (n_items, n_labels)
-        Classes of any dtype, where -1, NaN or None says that the class is unknown; or a 0/1
-        indicator matrix. An item whose class is unknown is in no pair. A row of an indicator
-        matrix without any label is alike to nothing, and it is warned about.
+        Classes of any dtype, where -1, NaN or None means that the class is unknown; or a 0/1
+        indicator matrix. An item whose class is unknown is in no pair. A row of an indicator matrix
+        without any label is not alike to any item, and a warning says so.
     grade : {"overlap", "jaccard"}
-        "overlap": 1 if a label is shared, else 0. "jaccard": the shared labels over all labels
-        of the two items. For classes the two are the same.
+        "overlap": 1 if a label is shared, else 0. "jaccard": the number of shared labels over the
+        number of all labels of the two items. For classes both are the same.
 
     Attributes
     ----------
     labels : ndarray or csr_array
-        The classes, or the indicator matrix; the relation's own.
+        The classes, or the indicator matrix, as a copy.
     indicator : csr_array of float32, shape (n_items, n_labels)
-        One row an item, with ones at its labels.
+        One row per item, with ones at its labels.
     known : ndarray of bool, shape (n_items,)
-        Whether anything is stated about the item.
+        Whether the item's labels are known.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class LabelRelation:
         if self.n_empty:
             warn_user(
                 f"{self.n_empty} of {self.n_items} rows have no label, first row "
-                f"{np.flatnonzero(self._is_empty)[0]}: they are alike to nothing.",
+                f"{np.flatnonzero(self._is_empty)[0]}: they are not alike to any item.",
                 RelationWarning,
             )
 
@@ -108,7 +108,7 @@ class LabelRelation:
 
     @property
     def n_empty(self) -> int:
-        """Number of items that are known to have no label: alike to nothing."""
+        """Number of items that are known to have no label, and so are not alike to any item."""
         return int(np.count_nonzero(self._is_empty))
 
     @property
@@ -178,16 +178,16 @@ class LabelRelation:
         n_dissimilar: int = 10,
         random_state: RandomState = None,
     ) -> PairRelation:
-        """Draw similar and dissimilar partners for every item, the paper's protocol.
+        """Draw similar and dissimilar partners for every item, as in the paper's protocol.
 
-        Each partner is drawn independently and uniformly from the item's true set, so that a
-        small set gives the same partner more than once. An item without any similar (or
-        dissimilar) partner gets none of that kind: `has_similar` and `has_dissimilar` say which.
+        Each partner is drawn independently and uniformly from all items that are similar (or
+        dissimilar) to the item, so a partner may be drawn more than once if there are few. An item
+        without any partner of a kind gets none of it: see `has_similar` and `has_dissimilar`.
 
         Parameters
         ----------
         n_similar, n_dissimilar : int
-            Partners of each kind an item.
+            Number of partners of each kind per item.
         random_state : int, Generator or None
             Seed; the same seed gives the same pairs.
         """
@@ -198,7 +198,7 @@ class LabelRelation:
         refuse_beyond_memory(
             f"{n_similar + n_dissimilar} partners for each of {self.n_items} items",
             PAIR_BYTES * (n_similar + n_dissimilar) * self.n_items,
-            "Ask for fewer: 10 of each kind are usual.",
+            "Ask for fewer: the usual number is 10 of each kind.",
         )
         rng = as_generator(random_state)
         if self.is_partition:
@@ -298,7 +298,7 @@ def _refuse_no_dissimilar_pair(indicator: sparse.csr_array, known: NDArray[np.bo
     everywhere = np.flatnonzero(np.diff(indicator.tocsc().indptr) == n_known)
     if everywhere.size:
         raise ValueError(
-            f"All {n_known} items with known labels share one (number {everywhere[0]}), so that "
-            "no dissimilar pair exists and there is nothing to learn. Give items of a second "
-            "class, or drop the label that all have."
+            f"All {n_known} items with known labels have a label in common (number "
+            f"{everywhere[0]}), so that there are no dissimilar pairs and there is nothing to "
+            "learn. Add items of a second class, or drop the label that all items have."
         )

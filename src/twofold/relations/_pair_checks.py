@@ -1,4 +1,4 @@
-"""What statements about pairs must be: numbers in range, two items, and no secret contradiction."""
+"""Checks of statements about pairs: numbers in range, two items, contradictions reported."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def own_weights(values: Any) -> NDArray[np.float32]:
             f"{weight.max():g}. Only proportions count: divide all of them by the largest."
         )
     if weight.size and not weight.any():
-        raise ValueError("weight is 0 for every pair, so that nothing is stated.")
+        raise ValueError("weight is 0 for every pair, so that there is no statement.")
     return _as_float32(weight)
 
 

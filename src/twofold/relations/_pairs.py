@@ -36,20 +36,19 @@ from twofold.relations._renumbering import renumbering, taken_rows
 class PairRelation:
     """Statements about pairs of items: alike (1), not alike (0), or in between.
 
-    A pair that is stated twice counts twice. A pair that is stated both as alike and as not alike
-    is allowed and warned about.
+    A pair that is stated twice counts twice. A pair may be stated both as alike and as not alike,
+    which gives a warning.
 
     Parameters
     ----------
     left, right : array_like of int, shape (n_pairs,)
-        Item indices; an item is never paired with itself, and the order of the two is of no
-        meaning.
+        Item indices; an item is never paired with itself, and the order of the two does not matter.
     similar : array_like of float, shape (n_pairs,)
         1 for alike, 0 for not alike, a grade in between.
     n_items : int
         Number of items that the indices address.
     weight : array_like of float, shape (n_pairs,), optional
-        How much a statement counts; 1 where it is not given.
+        How much each statement counts; 1 by default.
 
     Examples
     --------
@@ -94,15 +93,17 @@ class PairRelation:
         n_items: int | None = None,
         weight: ArrayLike | None = None,
     ) -> PairRelation:
-        """Make a relation from an (n_pairs, 2) array or a list of pairs.
+        """Create a relation from an (n_pairs, 2) array or a list of pairs.
 
-        `n_items` is one more than the largest id if it is not given; `similar` may be booleans.
+        By default `n_items` is one more than the largest id; `similar` may be booleans.
         """
         refuse_masked("pairs", pairs)
         try:
             table = np.asarray(pairs)
         except ValueError:
-            raise ValueError("pairs must have two items in every row, but some have not.") from None
+            raise ValueError(
+                "pairs must have two items in every row, but some rows do not."
+            ) from None
         if table.size == 0:
             table = table.reshape(0, 2).astype(np.int64)
         left, right = check_pairs("pairs", table, n_items)
@@ -150,7 +151,7 @@ class PairRelation:
         return self._rows(taken_rows("rows", rows, self.n_pairs), None, self.n_items)
 
     def merge(self, other: PairRelation) -> PairRelation:
-        """Return the statements of both; the larger number of items counts."""
+        """Return the statements of both, over the larger number of items."""
         if not isinstance(other, PairRelation):
             raise TypeError(f"other must be a PairRelation, got {type(other).__name__}.")
         weight = None
@@ -170,12 +171,12 @@ class PairRelation:
         return self._rows(slice(None), None, n_items)
 
     def without(self, pairs: ArrayLike) -> PairRelation:
-        """Take statements back: all about these pairs, whichever item comes first.
+        """Return the relation without the statements about these pairs, in either order.
 
         Parameters
         ----------
         pairs : array_like of int, shape (n, 2)
-            Each must be stated.
+            Pairs that have a statement.
         """
         left, right = check_pairs("pairs", pairs, self.n_items)
         stated = pair_keys(self.left, self.right, self.n_items)
@@ -184,19 +185,19 @@ class PairRelation:
         if missing.size:
             first = missing[0]
             raise ValueError(
-                f"{missing.size} pair(s) cannot be taken back, because nothing is stated about "
-                f"them; first items {left[first]} and {right[first]} (row {first})."
+                f"{missing.size} pair(s) cannot be withdrawn, because there are no statements "
+                f"about them; first items {left[first]} and {right[first]} (row {first})."
             )
         remain = ~np.isin(stated, withdrawn)
         if not remain.any():
-            raise ValueError("These are all the statements there are: nothing would remain.")
+            raise ValueError("These are all the statements: nothing would remain.")
         return self._rows(remain, None, self.n_items)
 
     def balanced(self) -> PairRelation:
-        """Return the same statements, weighted so that the two kinds count alike in all.
+        """Return the same statements, weighted so that both kinds count the same in total.
 
-        Real pairs are often ten not alike for one alike. Grades count in part for both kinds;
-        weights that were there are kept in proportion.
+        In practice there are often ten pairs that are not alike for each that is. Grades count in
+        part for both kinds; given weights are kept in proportion.
         """
         weight = _weight_or_ones(self).astype(np.float64)
         alike, unalike = weight @ self.similar, weight @ (1 - self.similar)
@@ -213,11 +214,10 @@ class PairRelation:
     def split(
         self, held_out: float | int, random_state: RandomState = None
     ) -> tuple[PairRelation, PairRelation]:
-        """Part the statements at random into those kept and those held out.
+        """Split the statements at random into those kept and those held out.
 
-        All statements about one pair of items stay together, whichever comes first, so that
-        nothing held out is known from the other part. Alike and not alike are held out in
-        proportion.
+        All statements about the same two items, in either order, stay together, so that no held-out
+        statement is known from the other part. Both kinds are held out in proportion.
 
         Parameters
         ----------
@@ -283,7 +283,7 @@ def check_pair_relation(relation: Any) -> None:
     if not isinstance(relation, PairRelation):
         hint = ""
         if type(relation).__name__ == "LabelRelation":
-            hint = " Its sample_pairs() draws some of the pairs that labels state."
+            hint = " Its sample_pairs() draws pairs from the labels."
         raise TypeError(f"relation must be a PairRelation, got {type(relation).__name__}.{hint}")
 
 

@@ -32,7 +32,7 @@ class LabelPatterns:
 def find_patterns(indicator: sparse.csr_array, known: NDArray[np.bool_]) -> LabelPatterns:
     """Return the distinct rows of `indicator` among the known items, in O(n log n).
 
-    Rows are compared by the sum of one random 64-bit number a label, and each row then label by
+    Rows are compared by the sum of one random 64-bit number per label, and each row then label by
     label with the first of its kind, so that the answer is exact.
     """
     items = np.flatnonzero(known)

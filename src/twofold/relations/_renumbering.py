@@ -20,7 +20,7 @@ def taken_items(items: ArrayLike, n_items: int) -> NDArray[np.int64]:
         order = np.argsort(ids, kind="stable")
         repeated = order[1:][ids[order][1:] == ids[order][:-1]]
         raise ValueError(
-            f"items must be distinct, but {repeated.size} come again, first at row "
+            f"items must be distinct, but {repeated.size} are repeated, first at row "
             f"{repeated.min()} (item {ids[repeated.min()]})."
         )
     return ids
@@ -41,7 +41,7 @@ def taken_rows(name: str, rows: ArrayLike, n_rows: int) -> NDArray[np.int64] | N
     wrong = np.flatnonzero((given < 0) | (given >= n_rows))
     if wrong.size:
         raise ValueError(
-            f"{name} has {wrong.size} number(s) outside 0 .. {n_rows - 1}, first at place "
+            f"{name} has {wrong.size} number(s) outside 0 .. {n_rows - 1}, first at position "
             f"{wrong[0]} ({given[wrong[0]]}): there are {n_rows} statements."
         )
     return given.astype(np.int64, copy=False)

@@ -20,12 +20,12 @@ from twofold.relations._renumbering import renumbering
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TripletRelation:
-    """Statements "anchor is more like positive than negative".
+    """Statements that an anchor is more like a positive item than like a negative one.
 
     Parameters
     ----------
     anchor, positive, negative : array_like of int, shape (n_triplets,)
-        Item indices; the three of a triplet are different items.
+        Item indices; the three items of a triplet are different.
     n_items : int
         Number of items that the indices address.
     """
@@ -47,7 +47,7 @@ class TripletRelation:
         if wrong.size:
             row = wrong[0]
             raise ValueError(
-                f"{wrong.size} triplet(s) name an item twice, first at row {row} "
+                f"{wrong.size} triplet(s) contain an item twice, first at row {row} "
                 f"({anchor[row]}, {positive[row]}, {negative[row]}). Drop them: they compare "
                 "nothing."
             )
@@ -82,7 +82,7 @@ class TripletRelation:
         return TripletRelation(anchor, positive, negative, n_taken)
 
     def merge(self, other: TripletRelation) -> TripletRelation:
-        """Return the statements of both; the larger number of items counts."""
+        """Return the statements of both, over the larger number of items."""
         if not isinstance(other, TripletRelation):
             raise TypeError(f"other must be a TripletRelation, got {type(other).__name__}.")
         return TripletRelation(
@@ -98,7 +98,7 @@ class TripletRelation:
         return TripletRelation(self.anchor, self.positive, self.negative, n_items)
 
     def without(self, triplets: ArrayLike) -> TripletRelation:
-        """Take statements back.
+        """Return the relation without these statements.
 
         Parameters
         ----------
@@ -113,12 +113,12 @@ class TripletRelation:
         missing = withdrawn.difference(stated)
         if missing:
             raise ValueError(
-                f"{len(missing)} triplet(s) cannot be taken back, because they are not stated; "
+                f"{len(missing)} triplet(s) cannot be withdrawn, because they were not stated; "
                 f"first {min(missing)}."
             )
         remain = np.array([triplet not in withdrawn for triplet in stated])
         if not remain.any():
-            raise ValueError("These are all the statements there are: nothing would remain.")
+            raise ValueError("These are all the statements: nothing would remain.")
         return self._rows(remain)
 
     @property
@@ -128,7 +128,7 @@ class TripletRelation:
     def split(
         self, held_out: float | int, random_state: RandomState = None
     ) -> tuple[TripletRelation, TripletRelation]:
-        """Part the statements at random into those kept and those held out.
+        """Split the statements at random into those kept and those held out.
 
         Equal triplets stay together. See `PairRelation.split`.
         """

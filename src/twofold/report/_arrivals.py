@@ -1,4 +1,4 @@
-"""How soon a method is as good as the Siamese network in the end."""
+"""How soon a method reaches the Siamese network's final quality."""
 
 from __future__ import annotations
 

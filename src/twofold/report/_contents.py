@@ -87,7 +87,7 @@ class Contents:
     facts : tuple of Fact
         The figures to be seen first.
     findings : tuple of str
-        Phase 1 and each set with one label an item, a sentence each.
+        Phase 1 and each set with one label per item, a sentence each.
     groups : tuple of RunGroup
         What curves are drawn of.
     unseen_groups : tuple of UnseenGroup
@@ -164,8 +164,8 @@ def result_tables(records: Iterable[RunRecord]) -> tuple[Table, ...]:
     tables = tuple(result_table(group) for group in groups if group.scored)
     if not tables:
         raise ValueError(
-            "There is no run record with scores to make a table of: give at least one. Those on "
-            "kinds never seen, and of codes, stand in the report."
+            "There is no run record with scores to make a table of: give at least one. Scores on "
+            "kinds never seen and of codes are only in the report."
         )
     return tables
 

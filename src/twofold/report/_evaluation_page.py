@@ -36,8 +36,8 @@ def evaluation_page(evaluation: Evaluation) -> str:
     return page_template("evaluation.html.j2").render(
         evaluation=evaluation,
         scores=scores,
-        headline=f"{n_pairs - n_wrong:,} of {n_pairs:,} pairs are decided rightly",
-        lead=f"{evaluation.n_false_alarms:,} are called alike and are not, {evaluation.n_misses:,} "
+        headline=f"{n_pairs - n_wrong:,} of {n_pairs:,} pairs are decided correctly",
+        lead=f"{evaluation.n_false_alarms:,} are wrongly called alike, {evaluation.n_misses:,} "
         f"of {scores.n_similar:,} alike ones are missed: F1 {scores.f1:.3f}.",
         score_name="probability" if evaluation.by == "pair model" else "similarity",
         figures=_figures(evaluation),

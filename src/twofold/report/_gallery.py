@@ -69,13 +69,13 @@ def _checked(gallery: Gallery, path: Path) -> Gallery:
         for image in images_of(item):
             if not isinstance(image, str) or EMBEDDED.fullmatch(image) is None:
                 raise ValueError(
-                    f"{path} is no gallery that can be shown: item {number} holds "
-                    f"{str(image)[:40]!r} where a PNG or JPEG image as data should be; remove it."
+                    f"{path} is not a valid gallery: item {number} holds {str(image)[:40]!r} "
+                    "instead of PNG or JPEG data; remove it."
                 )
         for label in (item.label, *(neighbour.label for neighbour in item.neighbours)):
             if not isinstance(label, str):
                 raise ValueError(
-                    f"{path} is no gallery that can be shown: a label of item {number} is "
-                    f"{label!r}, not text; remove it."
+                    f"{path} is not a valid gallery: a label of item {number} is {label!r}, not "
+                    "text; remove it."
                 )
     return gallery

@@ -35,7 +35,7 @@ def by_machine(groups: Sequence[Group]) -> list[tuple[Machine, list[Group]]]:
 
 
 def leading_groups(groups: Sequence[Group]) -> list[Group]:
-    """Return one group a set: the machine with the most runs."""
+    """Return one group per set: the machine with the most runs."""
     chosen: dict[str, Group] = {}
     for group in groups:
         before = chosen.setdefault(group.data_set, group)

@@ -1,4 +1,4 @@
-"""The page of an inspection of pairs: a pure function of what it diagnosis."""
+"""The page of an inspection of pairs: a pure function of its result."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def count_rows(inspection: Inspection) -> list[tuple[str, str]]:
     if diagnosis.n_graded:
         rows.append(("graded", counted([diagnosis.n_graded])))
     rows += [
-        ("pairs an item", f"{diagnosis.statements_per_item:.3g}"),
+        ("pairs per item", f"{diagnosis.statements_per_item:.3g}"),
         ("share of all pairs", f"{100 * diagnosis.share_known:.3g} %"),
         ("connected parts", _with_sizes(diagnosis.n_parts, diagnosis.part_sizes.tolist())),
         ("similar groups", _with_sizes(diagnosis.n_groups, diagnosis.group_sizes.tolist())),

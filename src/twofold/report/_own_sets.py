@@ -1,4 +1,4 @@
-"""Sets of one's own: what their records show, in a sentence each."""
+"""Your own data sets: what their records show, one sentence each."""
 
 from __future__ import annotations
 

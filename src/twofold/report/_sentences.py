@@ -25,7 +25,7 @@ class Fact:
 
 
 def findings(groups: Sequence[RunGroup]) -> tuple[str, ...]:
-    """Return what the records show of phase 1 and of each set with one label an item."""
+    """Return what the records show of phase 1 and of each set with one label per item."""
     single = [group for group in leading_groups(groups) if group.score == "accuracy"]
     return tuple(filter(None, [_phase_1_sentence(groups), *map(_set_sentence, single)]))
 

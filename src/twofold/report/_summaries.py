@@ -275,14 +275,14 @@ def check_seeds(records: Sequence[RunRecord]) -> None:
     for earlier, later in pairwise(records):
         if earlier.seed == later.seed:
             raise ValueError(
-                f"{later.method} on {later.data_set} with seed {later.seed} stands twice among the "
+                f"{later.method} on {later.data_set} with seed {later.seed} occurs twice in the "
                 f"records of {machine_of(later).short}: keep one of them."
             )
         if _without_seed(earlier) != _without_seed(later):
             raise ValueError(
                 f"{later.method} on {later.data_set} was run with other settings for seed "
-                f"{later.seed} than for seed {earlier.seed}: they have no mean in common; run one "
-                "of them again."
+                f"{later.seed} than for seed {earlier.seed}: they cannot be averaged; run one of "
+                "them again."
             )
 
 

@@ -1,4 +1,4 @@
-"""Points that are kept as codes of a few bytes, and read as what these stand for."""
+"""Points that are stored as codes of a few bytes, and decoded when they are read."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def parse_memory(memory: object) -> int | None:
     found = _MEMORY.fullmatch(memory.strip()) if isinstance(memory, str) else None
     if found is None or not int(found[1]):
         raise ValueError(
-            f"memory={memory!r} is not understood: write it as '64 bytes an item', one byte at "
-            "least, or leave it out to keep points as they are."
+            f"memory={memory!r} is not understood: write it as '64 bytes an item', with at least "
+            "one byte, or leave it out to store points uncompressed."
         )
     return int(found[1])
 
@@ -51,7 +51,7 @@ class CodedPoints:
     quantiser : Quantiser
         What the codes are of.
     codes : ndarray of uint8, shape (n_items, n_bytes)
-        A code an item.
+        A code per item.
     """
 
     quantiser: Quantiser
@@ -148,7 +148,7 @@ def is_coded(dim: int, n_bytes: int | None) -> bool:
 def warn_few(n_points: int, n_bytes: int) -> None:
     """Say that there are too few points to learn codes from."""
     warn_user(
-        f"memory='{n_bytes} bytes an item' learns codes from {FEWEST_POINTS:,} points or more, and "
-        f"there are {n_points:,}: they are kept as they are, and searched exactly.",
+        f"memory='{n_bytes} bytes an item' needs {FEWEST_POINTS:,} points or more to learn codes "
+        f"from, but there are {n_points:,}: they are stored uncompressed, and searched exactly.",
         SearchWarning,
     )

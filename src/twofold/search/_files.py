@@ -31,7 +31,7 @@ CARD, POINTS, NUMBERS, NAMES = "index.json", "points.npy", "ids.npy", "ids.json"
 CODES = "codes.npy"
 FORMAT, FORMAT_VERSION, CODED_VERSION = "twofold-index", 1, 2
 """The second is of an index that was told what memory points may take."""
-WAY_OUT = "make the index again"
+WAY_OUT = "rebuild the index"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,8 +95,8 @@ def _refuse_long(text: str) -> None:
     n_bytes = len(text.encode("utf-8", "surrogatepass"))
     if n_bytes >= LARGEST_JSON:
         raise ValueError(
-            f"The ids take {n_bytes:,} bytes as text, and {LARGEST_JSON:,} are the most that are "
-            "read again: use whole numbers as ids."
+            f"The ids take {n_bytes:,} bytes as text, and {LARGEST_JSON:,} is the limit: use "
+            "whole numbers as ids."
         )
 
 
@@ -105,12 +105,12 @@ def read(folder: Path) -> Saved:
     if not folder.exists():
         remove_leftovers(folder)  # of a save that was killed between two steps
     if not (folder / CARD).is_file():
-        raise FileNotFoundError(f"{folder} is no index of Twofold's: it has no {CARD}.")
+        raise FileNotFoundError(f"{folder} is not a Twofold index: it has no {CARD}.")
     card = _read_card(folder / CARD)
     try:
         return _opened(folder, card)
     except FileNotFoundError as error:
-        raise FileNotFoundError(f"{folder} is damaged: {error.filename} is gone.") from error
+        raise FileNotFoundError(f"{folder} is damaged: {error.filename} is missing.") from error
     except (ValueError, TypeError) as error:
         raise ValueError(f"{folder} is damaged ({error}): {WAY_OUT}.") from error
 
@@ -146,8 +146,8 @@ def _opened_codes(folder: Path, card: dict[str, Any]) -> CodedPoints:
     shape = (card["n_items"], quantiser.n_bytes)
     if quantiser.dim != card["dim"] or codes.shape != shape or codes.dtype != np.uint8:
         raise ValueError(
-            f"{CODES} holds {codes.dtype} of shape {codes.shape}, and {shape[1]} bytes stand for "
-            f"points of {quantiser.dim} numbers"
+            f"{CODES} holds {codes.dtype} of shape {codes.shape}, but {shape[1]} bytes are needed "
+            f"for points of {quantiser.dim} numbers"
         )
     return CodedPoints(quantiser, codes)
 
@@ -155,11 +155,11 @@ def _opened_codes(folder: Path, card: dict[str, Any]) -> CodedPoints:
 def _read_card(file: Path) -> dict[str, Any]:
     card = read_json(file, WAY_OUT)
     if not isinstance(card, dict) or card.get("format") != FORMAT:
-        raise ValueError(f"{file} is not an index's: it does not say {FORMAT!r}.")
+        raise ValueError(f"{file} is not part of an index: it does not say {FORMAT!r}.")
     version = card.get("format_version")
     if version not in (FORMAT_VERSION, CODED_VERSION):
         raise ValueError(
-            f"{file} has format version {version!r}, and this Twofold reads {FORMAT_VERSION} and "
+            f"{file} has format version {version!r}, but this Twofold reads {FORMAT_VERSION} and "
             f"{CODED_VERSION}: update Twofold, or {WAY_OUT}."
         )
     wrong = [

@@ -1,4 +1,4 @@
-"""Who searches: FAISS or blocks of a product, exact or by lists; every "auto" is resolved here."""
+"""Which search is used: FAISS or blocks, exact or by lists; every "auto" is resolved here."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def resolve_backend(backend: str, needs_faiss: bool) -> Literal["faiss", "torch"
         asked = "backend='faiss'" if backend == "faiss" else "approximate=True"
         raise ImportError(f"{asked} needs FAISS: pip install 'twofold[faiss]', or leave it 'auto'.")
     if needs_faiss and backend in ("torch", "numpy"):
-        raise ValueError(f"approximate=True is FAISS's, and backend={backend!r} is exact.")
+        raise ValueError(f"approximate=True needs FAISS, but backend={backend!r} is exact.")
     if backend != "auto":
         return backend  # type: ignore[return-value]
     if find_spec("torch") is None:

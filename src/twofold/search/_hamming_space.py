@@ -35,7 +35,7 @@ class HammingSpace:
         return np.ascontiguousarray(codes)
 
     def left(self, queries: Codes) -> Numbers:
-        """Return the left factors of the product, a row a query."""
+        """Return the left factors of the product, a row per query."""
         return unpack_signs(queries)
 
     def right(self, codes: Codes) -> Numbers:

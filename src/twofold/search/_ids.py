@@ -1,4 +1,4 @@
-"""What indexed items are called: anything that can be a key of a dict, each id once."""
+"""Ids of indexed items: anything that can be a key of a dict, each id once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_ids(name: str, ids: Any) -> list[Hashable]:
     if isinstance(ids, np.ndarray) and ids.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got shape {ids.shape}.")
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
-        raise TypeError(f"{name} must be a sequence with one id an item, got {ids!r}.")
+        raise TypeError(f"{name} must be a sequence with one id per item, got {ids!r}.")
     plain = ids.tolist() if isinstance(ids, np.ndarray) else [_plain(one) for one in ids]
     try:
         if len(set(plain)) == len(plain) and not any(one != one for one in plain):
@@ -27,7 +27,7 @@ def check_ids(name: str, ids: Any) -> list[Hashable]:
         row = next(row for row, one in enumerate(plain) if not _is_hashable(one))
         raise TypeError(
             f"{name} must be whole numbers, text or tuples of them; the one at row {row} is a "
-            f"{type(plain[row]).__name__}, which cannot be looked up."
+            f"{type(plain[row]).__name__}, which cannot be used as an id."
         ) from None
     _refuse_repeated(name, plain)
     return plain
@@ -37,11 +37,11 @@ def _refuse_repeated(name: str, plain: list[Hashable]) -> None:
     seen: set[Hashable] = set()
     for row, one in enumerate(plain):
         if one != one:
-            raise ValueError(f"{name} must not be NaN, first at row {row}: name that item.")
+            raise ValueError(f"{name} must not be NaN, first at row {row}: give that item an id.")
         if one in seen:
             raise ValueError(
-                f"{name} must name every item differently; {len(plain) - len(set(plain))} come(s) "
-                f"again, first at row {row} ({one!r})."
+                f"{name} must be different for every item; {len(plain) - len(set(plain))} are "
+                f"repeated, first at row {row} ({one!r})."
             )
         seen.add(one)
 
@@ -77,8 +77,8 @@ def _encoded(one: Any) -> Any:
         return [_encoded(part) for part in one]
     if type(one) not in PLAIN or (isinstance(one, float) and not np.isfinite(one)):
         raise TypeError(
-            f"The id {one!r} cannot be saved: ids in a file are whole numbers, text, or tuples of "
-            "them. Turn it into text."
+            f"The id {one!r} cannot be saved: ids in a file must be whole numbers, text, or "
+            "tuples of these. Convert it to text."
         )
     return one
 
@@ -86,7 +86,7 @@ def _encoded(one: Any) -> Any:
 def from_json(values: Any) -> list[Hashable]:
     """Return ids as `as_json` was given them."""
     if not isinstance(values, list):
-        raise ValueError("ids are no list")
+        raise ValueError("ids are not a list")
     return [_decoded(one) for one in values]
 
 

@@ -41,46 +41,47 @@ PAIR_BYTES = 64
 class NeighbourIndex:
     """Find the nearest of many points, by ids of any kind.
 
-    Search is exact: similarities are worked out in float64 and rounded to float32 once, so results
-    do not depend on the backend, and equally similar items come in the order of their rows.
+    Search is exact: similarities are computed in float64 and rounded to float32 once, so results do
+    not depend on the backend, and equally similar items are ordered by row.
 
     Parameters
     ----------
     metric : {"cosine", "euclidean", "dot", "hamming"}
-        How points are compared; a learner's `metric_`. A cosine with a zero vector is 0. "hamming"
-        compares codes that are packed into bytes, such as a `HashLearner` gives.
+        How to compare points: a learner's `metric_`. A cosine with a zero vector is 0. "hamming"
+        compares codes packed into bytes, as returned by `HashLearner`.
     backend : {"auto", "faiss", "torch", "numpy"}
-        Who compares. "auto" is torch where there is a GPU, else FAISS where it is installed
-        (``pip install twofold[faiss]``), else torch.
+        What computes similarities. "auto" is torch if there is a GPU, otherwise FAISS if it is
+        installed (``pip install twofold[faiss]``), otherwise torch.
     approximate : "auto" or bool
-        Whether neighbours may be missed for speed, by inverted lists of FAISS. "auto" does so
-        above a million points, or 20 million codes, if FAISS is installed; `recall` says how many
-        were returned.
+        Whether to use FAISS's inverted lists, which are faster but may miss neighbours. "auto" uses
+        them above a million points, or 20 million codes, if FAISS is installed; `recall` says how
+        many neighbours are found.
     memory : str, optional
-        Bytes that a point may take, such as "64 bytes an item", besides its id; by default points
-        are kept as they are, 4 bytes a number. Fewer hold a code that stands for a point nearby, by
-        which neighbours, similarities and distances are worked out, so that all are approximate:
-        each number rounded to a byte, or to two, where these fit; else parts of the point by the
-        nearest of 256 centres (product quantisation, by FAISS). Codes are learnt from a sample of
-        the points that are there at the first query or `save`, or once there are 262,144, so let
-        the first ones be like the others. Fewer than 10,000 points are kept as they are, which is
-        said.
+        Compresses points to a number of bytes, such as "64 bytes an item", besides the id; by
+        default points are not compressed and take 4 bytes per number. Neighbours, similarities and
+        distances are then computed from codes and are approximate: each number is rounded to one or
+        two bytes if these fit; otherwise parts of a point are replaced by the nearest of 256
+        centres (product quantisation, by FAISS). Codes are learnt from a sample of the points in
+        the index at the first query or `save`, or once there are 262,144, so the first points
+        should be like the others. Fewer than 10,000 points are not compressed, and a warning says
+        so.
 
     Attributes
     ----------
     n_items, dim : int
-        Points in the index, and their dimensions, of codes their bytes (0 before the first `add`).
+        Number of points in the index, and of their dimensions, or bytes of codes (0 before the
+        first `add`).
     ids : ndarray of int64 or objects, shape (n_items,)
-        What they are called, in the order of rows.
+        Their ids, in the order of rows.
     points : ndarray of float32, or uint8 for codes, shape (n_items, dim)
-        Read-only. Where `memory` has them coded, rows and slices are decoded as they are read, and
+        Read-only. If `memory` compresses points, rows and slices are decoded as they are read, and
         ``numpy.asarray`` decodes all.
     bytes_an_item : float
-        That points, or their codes and what these are decoded with, take now.
+        Memory that points, or their codes and decoding tables, take now.
     recall : float or None
-        Of an approximate search, measured when its lists are made, at the first query: the share
-        of 10 neighbours returned to a sample of the points that were as near as the true ones. With
-        `memory` the share that were the true ones, when the codes were learnt. None where search is
+        For approximate search, measured when the lists are built at the first query: the share of
+        10 neighbours, returned for a sample of the points, that were as near as the true ones. With
+        `memory`, the share that were the true ones when the codes were learnt. None if search is
         exact.
 
     Examples
@@ -105,8 +106,9 @@ class NeighbourIndex:
         self.memory, self._n_bytes = memory, parse_memory(memory)
         if self._n_bytes is not None and (metric == "hamming" or approximate is True):
             raise ValueError(
-                f"memory={memory!r} is for points whose every code is compared: leave it out with "
-                + ("metric='hamming'." if metric == "hamming" else "approximate=True.")
+                f"memory={memory!r} cannot be combined with "
+                + ("metric='hamming'" if metric == "hamming" else "approximate=True")
+                + ": leave it out."
             )
         self.metric: Metric = metric
         self.backend = resolve_backend(backend, approximate is True)
@@ -140,7 +142,7 @@ class NeighbourIndex:
 
     @property
     def ids(self) -> NDArray[Any]:
-        """What the items are called, in the order of rows."""
+        """Ids of the items, in the order of rows."""
         if self._id_array is None:
             self._id_array = freeze(as_id_array(self._ids))
         return self._id_array
@@ -153,7 +155,7 @@ class NeighbourIndex:
 
     @property
     def bytes_an_item(self) -> float:
-        """That points, or their codes and what these are decoded with, take; 0 of none."""
+        """Memory that points, or their codes and decoding tables, take; 0 without points."""
         n_bytes = sum(part.nbytes for part in self._parts)
         if self._quantiser is not None:
             n_bytes += sum(array.nbytes for array in self._quantiser.arrays().values())
@@ -161,7 +163,7 @@ class NeighbourIndex:
 
     @property
     def recall(self) -> float | None:
-        """Share of the true neighbours that approximate search returns; None where it is exact."""
+        """Share of the true neighbours that approximate search returns; None if search is exact."""
         if not self._ids:
             return None
         finder = self._finding()
@@ -202,27 +204,29 @@ class NeighbourIndex:
             self._was_told = True
 
     def add(self, ids: Any, points: ArrayLike, *, replace: bool = False) -> None:
-        """Take in points.
+        """Add points.
 
         Parameters
         ----------
         ids : sequence of whole numbers, text, tuples or other keys, n_new of them
-            What the items are called, each differently.
+            Ids of the items, all different.
         points : array_like of float, or of uint8 for codes, shape (n_new, dim)
             Kept as float32, codes as they are.
         replace : bool
-            Whether an id that is there already has its point replaced, at its row; otherwise that
+            Whether to replace the points of ids that are already in the index; otherwise such an id
             is an error.
         """
         names = check_ids("ids", ids)
         table = check_items(self.metric, "points", points, self.dim or None)
         if len(names) != len(table):
-            raise ValueError(f"There are {len(names)} ids for {len(table)} points: one id a point.")
+            raise ValueError(
+                f"There are {len(names)} ids for {len(table)} points: there must be one per point."
+            )
         known = [one in self._row_of for one in names]
         if any(known) and not replace:
             row = known.index(True)
             raise ValueError(
-                f"{sum(known)} id(s) are in the index already, first at row {row} "
+                f"{sum(known)} id(s) are already in the index, first at row {row} "
                 f"({names[row]!r}): pass replace=True to replace their points."
             )
         if self._n_bytes is not None:
@@ -248,7 +252,7 @@ class NeighbourIndex:
             self._parts.append(table)
 
     def remove(self, ids: Any) -> None:
-        """Take items out. Those that follow move up, so their rows change; their ids do not."""
+        """Remove items. Those that follow move up, so their rows change, but not their ids."""
         names = check_ids("ids", ids)
         missing = [one for one in names if one not in self._row_of]
         if missing:
@@ -271,11 +275,11 @@ class NeighbourIndex:
         points : array_like of float, shape (n_queries, dim)
             What to find neighbours of.
         k : int
-            How many.
+            Number of neighbours.
         rerank : Rerank, optional
-            Other points of the same queries and items, for instance the real numbers that codes are
-            the signs of: more candidates are found, and the `k` best by these are returned, with
-            their similarity.
+            Other points of the same queries and items, for instance the real numbers whose signs
+            are the codes: more candidates are retrieved, and the `k` best by these points are
+            returned, with their similarity.
 
         Returns
         -------
@@ -298,43 +302,43 @@ class NeighbourIndex:
     def within(self, points: ArrayLike, threshold: float) -> SimilarPairs:
         """Return all pairs of a point and an item whose similarity reaches `threshold`.
 
-        Always exact, and made in blocks: memory is that of the pairs returned. They are ordered
-        by point, then most similar first. Stops with an error when the pairs would fill the
-        computer's memory.
+        Always exact, and computed in blocks: the memory needed is that of the returned pairs. They
+        are ordered by point, then most similar first. It is an error if the pairs would not fit
+        into memory.
 
         Parameters
         ----------
         points : array_like of float, shape (n_queries, dim)
             To be compared with every item.
         threshold : float
-            Least *similarity*, such as a learner's `threshold_`: for "euclidean" that is minus the
+            Minimum *similarity*, such as a learner's `threshold_`: for "euclidean" it is minus the
             largest distance.
         """
         return self._gathered(self.iterate_within(points, threshold))
 
     def iterate_within(self, points: ArrayLike, threshold: float) -> Iterator[SimilarPairs]:
-        """Yield what `within` returns in pieces of a few megabytes, in the order they are made."""
+        """Yield what `within` returns in blocks of a few megabytes, in the order of computation."""
         queries = check_items(self.metric, "points", points, self.dim or None)
         return self._iterate(queries, _checked_threshold(threshold), each_once=False)
 
     def pairs_within(self, threshold: float) -> SimilarPairs:
-        """Return all pairs of two items here that reach `threshold`, each once: left < right.
+        """Return all pairs of items in the index that reach `threshold`, each once: left < right.
 
-        At half the price of `within` on the index's own points.
+        Costs half as much as `within` on the index's own points.
         """
         return self._gathered(self.iterate_pairs_within(threshold))
 
     def iterate_pairs_within(self, threshold: float) -> Iterator[SimilarPairs]:
-        """Yield what `pairs_within` returns in pieces, in the order they are made."""
+        """Yield what `pairs_within` returns, in blocks, in the order they are computed."""
         return self._iterate(self.points, _checked_threshold(threshold), each_once=True)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the index to a folder, whole or not at all; `open` reads it.
+        """Save the index to a folder, completely or not at all; `open` reads it.
 
-        It holds `index.json`, `points.npy` and the ids as `ids.npy` or `ids.json`; whole numbers,
-        text and tuples of them can be saved. With `memory` it is `codes.npy`, and the arrays that
-        codes are decoded with. An older index of that name is replaced; any other folder is left
-        alone.
+        It contains `index.json`, `points.npy` and the ids as `ids.npy` or `ids.json`; ids that are
+        whole numbers, text or tuples of these can be saved. With `memory` it contains `codes.npy`
+        and the arrays for decoding instead of points. An existing index of that name is replaced;
+        any other folder is left alone.
         """
         return _files.save(self.to_files(), folder)
 
@@ -351,10 +355,10 @@ class NeighbourIndex:
         backend: Backend = "auto",
         approximate: bool | Literal["auto"] = "auto",
     ) -> NeighbourIndex:
-        """Open what `save` wrote; points stay in their file, which is read as they are needed.
+        """Open a saved index; points stay in their file, which is read as needed.
 
-        Nothing in the folder is run, and all of it is checked. How to search is this computer's
-        to say, not the file's; what memory points may take is the file's.
+        No code from the folder is run, and everything in it is checked. How to search is decided on
+        this computer; how points are compressed is read from the file.
         """
         saved = _files.read(Path(folder))
         memory = None if saved.n_bytes is None else f"{saved.n_bytes} bytes an item"
@@ -395,7 +399,7 @@ class NeighbourIndex:
             if n_pairs > most:
                 raise ValueError(
                     f"More than {most:,} pairs reach the threshold, at row {piece.left[0]} of the "
-                    "points: raise it, or take them in pieces from iterate_within."
+                    "points: raise it, or get them in blocks from iterate_within."
                 )
             parts.append((piece.left, piece.right, piece.similarity))
         empty = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))

@@ -1,4 +1,4 @@
-"""What a quick search returns, put in the order of a second embedding of the same items."""
+"""The results of a quick search, reordered by a second embedding of the same items."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ CANDIDATES_A_NEIGHBOUR, FEWEST_CANDIDATES = 10, 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rerank:
-    """Points by which the candidates of a search are ordered, for instance of codes.
+    """Points that reorder the candidates of a search, for instance of a search by codes.
 
     Parameters
     ----------
     queries : array_like, shape (n_queries, dim)
         A point for each query.
     points : array_like or memory-mapped array, shape (n_items, dim)
-        A point for each item of the index, in the order of its rows. Only those of candidates are
+        A point for each item of the index, in the order of its rows. Only points of candidates are
         read.
     metric : {"cosine", "euclidean", "dot", "hamming"}
         How these are compared.
     n_candidates : int, optional
-        Items a query that are compared; by default ten times the neighbours asked for, at least
-        100.
+        Number of candidates per query; by default ten times the number of neighbours, at least 100.
     """
 
     queries: Any
@@ -69,5 +68,6 @@ class Rerank:
 def _refuse_other_rows(name: str, n_rows: int, n_wanted: int, what: str) -> None:
     if n_rows != n_wanted:
         raise ValueError(
-            f"rerank.{name} has {n_rows} rows, and there are {n_wanted} {what}: one row each."
+            f"rerank.{name} has {n_rows} rows, but there are {n_wanted} {what}: there must be one "
+            "row for each."
         )

@@ -16,9 +16,9 @@ class Neighbours:
     Attributes
     ----------
     ids : ndarray of int64 or objects, shape (n_queries, k)
-        What the items are called.
+        Ids of the items.
     rows : ndarray of int64, shape (n_queries, k)
-        Where they are in the index.
+        Their rows in the index.
     similarity, distance : ndarray of float32, shape (n_queries, k)
         Large, and small, for the alike. The distance is ‖a − b‖, or 1 − the similarity.
     """
@@ -40,7 +40,7 @@ class SimilarPairs:
     right : ndarray of int64, shape (n_pairs,)
         Rows of the index.
     ids : ndarray of int64 or objects, shape (n_pairs,)
-        What the items at `right` are called.
+        Ids of the items at `right`.
     similarity, distance : ndarray of float32, shape (n_pairs,)
         Large, and small, for the alike.
     """

@@ -35,8 +35,8 @@ def check_points(name: str, points: ArrayLike, dim: int | None = None) -> NDArra
         raise TypeError(f"{name} must hold numbers, got {table.dtype}.")
     if dim is not None and table.shape[1] != dim:
         raise ValueError(
-            f"{name} has {table.shape[1]} dimensions, and the points of this index have {dim}: "
-            "embed both with one model."
+            f"{name} has {table.shape[1]} dimensions, but the points of this index have {dim}: "
+            "embed both with the same model."
         )
     for first in range(0, len(table), CHUNK_NUMBERS // table.shape[1] + 1):
         _refuse_wild(name, table[first : first + CHUNK_NUMBERS // table.shape[1] + 1], first)
@@ -99,7 +99,7 @@ class Space:
         return np.asarray(points - self.centre)
 
     def left(self, queries: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the left factors of the product, a row a query."""
+        """Return the left factors of the product, a row per query."""
         plain = self.plain(queries)
         if self.metric != "euclidean":
             return plain

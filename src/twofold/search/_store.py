@@ -114,7 +114,7 @@ class IndexStore:
         Parameters
         ----------
         ids : sequence, n_rows of them
-            What the rows are called, each differently.
+            Ids of the rows, all different.
         digests : sequence of bytes, n_rows of them
             What `row_digest` says of their content.
 
@@ -125,7 +125,9 @@ class IndexStore:
         """
         names = check_ids("ids", ids)
         if len(names) != len(digests):
-            raise ValueError(f"There are {len(names)} ids for {len(digests)} digests: one a row.")
+            raise ValueError(
+                f"There are {len(names)} ids for {len(digests)} digests: there must be one per row."
+            )
         wrong = next((n for n, one in enumerate(digests) if not _is_digest(one)), None)
         if wrong is not None:
             raise TypeError(f"digests must be what row_digest returns, first wrong at row {wrong}.")
@@ -153,8 +155,8 @@ class IndexStore:
         n_points = len(np.asarray(points))
         if n_points > len(self._awaited):
             raise ValueError(
-                f"{n_points} points came for {len(self._awaited)} rows that were to be embedded: "
-                "call update first, and embed the rows it names."
+                f"{n_points} points came for {len(self._awaited)} rows that had to be embedded: "
+                "call update first, and embed the rows that it lists."
             )
         arrived = self._awaited[:n_points]
         self.index.add([one for one, _ in arrived], points, replace=True)
@@ -201,13 +203,13 @@ class IndexStore:
         if card["model"] != model:
             raise ValueError(
                 f"{place} holds points of another model ({card['model'][:16]!r}, not "
-                f"{model[:16]!r}): make the index again."
+                f"{model[:16]!r}): rebuild the index."
             )
         table = read_npy(place / DIGESTS)
         if table.dtype != np.uint8 or table.shape != (index.n_items, DIGEST_BYTES):
             raise ValueError(
-                f"{place} is damaged ({DIGESTS} holds {table.dtype} of shape {table.shape}): make "
-                "the index again."
+                f"{place} is damaged ({DIGESTS} holds {table.dtype} of shape {table.shape}): "
+                "rebuild the index."
             )
         store = cls(index.metric, model=model)
         store.index = index
@@ -222,11 +224,11 @@ def _is_digest(one: Any) -> bool:
 def _read_card(place: Path) -> dict[str, Any]:
     file = place / STORE
     if not file.is_file():
-        raise FileNotFoundError(f"{place} is no kept index: it has no {STORE}.")
+        raise FileNotFoundError(f"{place} is not a stored index: it has no {STORE}.")
     card = read_json(file, _files.WAY_OUT)
     is_ours = isinstance(card, dict) and card.get("format") == FORMAT
     if not is_ours or card.get("format_version") != FORMAT_VERSION:
         raise ValueError(f"{file} does not say {FORMAT!r}, version {FORMAT_VERSION}.")
     if not isinstance(card.get("model"), str):
-        raise ValueError(f"{file} is damaged: it names no model.")
+        raise ValueError(f"{file} is damaged: it does not say which model made it.")
     return dict(card)

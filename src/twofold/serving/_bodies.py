@@ -47,7 +47,7 @@ async def read_body(request: Request, limits: Limits) -> bytes:
             408, f"The body did not arrive within {limits.body_seconds:g} seconds."
         ) from None
     except ClientDisconnect:
-        raise RefusedError(400, "The client has gone.") from None
+        raise RefusedError(400, "The client has disconnected.") from None
     return bytes(content)
 
 
@@ -56,9 +56,9 @@ def parse_object(content: bytes) -> dict[str, Any]:
     try:
         value = json.loads(content, parse_constant=_refuse_constant)
     except RecursionError:
-        raise RefusedError(400, f"The body is no JSON ({DEEPEST}).") from None
+        raise RefusedError(400, f"The body is not JSON ({DEEPEST}).") from None
     except ValueError as error:
-        raise RefusedError(400, f"The body is no JSON ({reason_of(error)}).") from None
+        raise RefusedError(400, f"The body is not JSON ({reason_of(error)}).") from None
     if not isinstance(value, dict):
         raise RefusedError(422, f"The body must be a JSON object, got {_kind(value)}.")
     return value
@@ -81,8 +81,8 @@ def check_n_items(n_items: int, limits: Limits, name: str) -> None:
         raise RefusedError(422, f"{name} has no item: send at least one.")
     if n_items > limits.items:
         raise RefusedError(
-            413, f"{name} has {n_items:,} items, and a request may have {limits.items:,}: send "
-            "several."
+            413, f"{name} has {n_items:,} items, but a request may have at most {limits.items:,}: "
+                "send several requests."
         )  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def _refuse_large(limits: Limits) -> NoReturn:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"it holds {name}, which is no number")
+    raise ValueError(f"it holds {name}, which is not a number")
 
 
 def _kind(value: Any) -> str:

@@ -1,7 +1,7 @@
-"""Before anything else sees a request: who sends it, how often, and what came of it.
+"""Checks of every request before all else: who sends it, how often; and the outcome is counted.
 
-A server on this machine alone answers to its own names, and to no page of another site: such a page
-could otherwise ask it in the name of whoever reads that page.
+A server that only listens to this machine answers requests for its own names, and none from pages
+of other sites: these could otherwise use it on behalf of whoever reads them.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ class Guard:
         headers = Headers(scope=scope)
         host = headers.get("host", "").lower()
         if self._hosts is not None and host not in self._hosts:
-            return _refused(403, "This server answers under its own address only.")
+            return _refused(403, "This server only answers at its own address.")
         if headers.get("origin", f"http://{host}").lower() != f"http://{host}":
-            return _refused(403, "This server does not answer to pages of other sites.")
+            return _refused(403, "This server does not answer pages of other sites.")
         if self._rate is None:
             return None
         client = (scope.get("client") or ("", 0))[0]
@@ -106,7 +106,7 @@ class Guard:
             return None
         return _refused(
             429,
-            f"Too many requests: the next is taken in {wait:.2g} seconds.",
+            f"Too many requests: send the next one in {wait:.2g} seconds.",
             {"retry-after": str(int(wait) + 1)},
         )
 

@@ -116,8 +116,8 @@ class Vectors:
         array = parse_npy("The body", content)
         if array.dtype.kind not in "iuf" or array.ndim < 2 or not len(array):
             raise ValueError(
-                f"The body must be a .npy file of numbers with a row an item, {self._wanted} each, "
-                f"got {array.dtype} of shape {array.shape}."
+                f"The body must be a .npy file of numbers with one row per item, {self._wanted} "
+                f"each, got {array.dtype} of shape {array.shape}."
             )
         numbers = array if array.dtype == np.uint8 else as_float32("The array", array)
         features = self._shaped(numbers)
@@ -192,7 +192,7 @@ class TableRows:
 
     def parse(self, content: bytes) -> tuple[int, Features]:
         """Rows come as JSON only."""
-        raise ValueError("Rows of a table come as JSON.")
+        raise ValueError("Rows of a table must be sent as JSON.")
 
 
 def _as_arrow(values: Sequence[Any]) -> Any:
@@ -247,4 +247,4 @@ def _from_base64(row: int, item: Any) -> bytes:
     try:
         return base64.b64decode(item, validate=True)
     except (ValueError, TypeError):
-        raise ValueError(f"Item {row} must be a picture's file in base64.") from None
+        raise ValueError(f"Item {row} must be an image file in base64.") from None

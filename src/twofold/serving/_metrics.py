@@ -1,4 +1,4 @@
-"""Counts of what was served, as Prometheus reads them: text, a line a number."""
+"""Counts of what was served, in Prometheus' text format."""
 
 from __future__ import annotations
 
@@ -75,24 +75,28 @@ class Metrics:
     def text(self) -> str:
         """Return all of it in Prometheus' text format."""
         lines = [
-            *_head("twofold_requests_total", "counter", "Requests that were answered."),
+            *_head("twofold_requests_total", "counter", "Number of answered requests."),
             *(
                 f'twofold_requests_total{{path="{path}",status="{status}"}} {count}'
                 for (path, status), count in sorted(self._answers.items())
             ),
-            *_head("twofold_request_seconds", "histogram", "From a request to its answer."),
+            *_head("twofold_request_seconds", "histogram", "Time from a request to its answer."),
             *(
                 line
                 for path, histogram in self._seconds.items()
                 for line in histogram.lines("twofold_request_seconds", f'path="{path}"')
             ),
-            *_head("twofold_batch_items", "histogram", "Items that were embedded at a time."),
+            *_head("twofold_batch_items", "histogram", "Number of items embedded at a time."),
             *self._batches.lines("twofold_batch_items"),
-            *_head("twofold_requests_in_flight", "gauge", "Requests that are not answered yet."),
+            *_head("twofold_requests_in_flight", "gauge", "Number of requests not answered yet."),
             f"twofold_requests_in_flight {self.n_in_flight}",
-            *_head("twofold_items_waiting", "gauge", "Items that are not embedded yet."),
+            *_head("twofold_items_waiting", "gauge", "Number of items not embedded yet."),
             f"twofold_items_waiting {self._n_waiting()}",
-            *_head("twofold_start_time_seconds", "gauge", "When it was started, since 1970."),
+            *_head(
+                "twofold_start_time_seconds",
+                "gauge",
+                "Start time of the server, in seconds since 1970.",
+            ),
             f"twofold_start_time_seconds {self._started!r}",
         ]
         return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""What the server says of itself: an OpenAPI document, and a page with a command for each path."""
+"""The server's description: an OpenAPI document, and a page with a command for each path."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ LONGEST_EXAMPLE = 1500
 """Characters of an item on the page; a longer one is cut."""
 NUMBERS: Document = {"type": "array", "items": {"type": "number"}}
 REFUSALS = {
-    "400": "The body is no JSON, or did not come to its end.",
+    "400": "The body is not JSON, or is incomplete.",
     "403": "The request comes from a page of another site.",
     "408": "The body did not arrive in time.",
     "413": "The body, or the list of items, is too large.",
-    "415": "The body is of another type.",
-    "422": "The items are not what the model takes; the sentence says which and why.",
-    "429": "Too many requests: come again after the seconds in Retry-After.",
-    "503": "Too many items wait: come again after the seconds in Retry-After.",
+    "415": "The body has an unsupported type.",
+    "422": "The items are not what the model takes; the message says which and why.",
+    "429": "Too many requests: try again after the seconds in Retry-After.",
+    "503": "Too many items are waiting: try again after the seconds in Retry-After.",
 }
 
 
@@ -31,12 +31,12 @@ def openapi(served: Served, address: str, limits: Limits) -> Document:
     paths = {
         "/embed": _post("Points of items", _items_body(served, limits), _points_answer(served)),
         "/similarity": _post(
-            "How alike pairs are", _pairs_body(served, limits), _pairs_answer(served)
+            "Similarities of pairs", _pairs_body(served, limits), _pairs_answer(served)
         ),
     }
     if served.index is not None:
         body, answer = _neighbours_body(served, limits), _neighbours_answer()
-        paths["/neighbours"] = _post("The nearest items of the index", body, answer)
+        paths["/neighbours"] = _post("The nearest items in the index", body, answer)
     for path, summary, kind in (
         ("/model", "What the model takes and gives", "application/json"),
         ("/health", "Whether it answers", "application/json"),
@@ -109,7 +109,7 @@ def _neighbours_body(served: Served, limits: Limits) -> Document:
     schema["properties"]["where"] = {
         "type": "array",
         "items": _TEXT,
-        "description": 'What columns of the neighbours must be, such as "price <= 20".',
+        "description": 'Conditions on columns of the neighbours, such as "price <= 20".',
     }
     return _json(schema, {"items": [served.items.example], "k": 10}) | _files(served)
 

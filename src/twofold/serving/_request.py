@@ -54,7 +54,7 @@ class Batching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeRequest:
-    """What a user asks `twofold serve` for; see the command for each."""
+    """The options of `twofold serve`; see the command's help."""
 
     model: Path
     index: Path | None = None

@@ -91,13 +91,13 @@ class Site:
 
     async def _similarity(self, request: Request) -> Response:
         if media_type(request) != JSON:
-            raise RefusedError(415, f"Pairs come as JSON: send Content-Type: {JSON}.")
+            raise RefusedError(415, f"Pairs must be sent as JSON: use Content-Type: {JSON}.")
         body = parse_object(await read_body(request, self._limits))
         left, right = (take_list(body, name, self._limits) for name in ("left", "right"))
         if len(left) != len(right):
             raise RefusedError(
                 422,
-                f'"left" has {len(left)} items and "right" has {len(right)}: item k of the one is '
+                f'"left" has {len(left)} items and "right" has {len(right)}: item k of one is '
                 "compared with item k of the other.",
             )
         points = await self._points(2 * len(left), self._read([*left, *right]))
@@ -145,7 +145,7 @@ class Site:
             return len(listed), self._read(listed), body
         if kind not in items.media_types:
             raise RefusedError(
-                415, f"Send Content-Type: {', or '.join((JSON, *items.media_types))}."
+                415, f"Use Content-Type: {', or '.join((JSON, *items.media_types))}."
             )
         content = await read_body(request, self._limits)
         try:
@@ -167,7 +167,9 @@ class Site:
         except MISTAKES as mistake:
             raise RefusedError(422, str(mistake)) from mistake
         except OverloadedError:
-            sentence = f"More than {self._limits.waiting:,} items wait already: come again."
+            sentence = (
+                f"More than {self._limits.waiting:,} items are already waiting: try again later."
+            )
             raise RefusedError(503, sentence, {"retry-after": "1"}) from None
 
     async def _asked(self, work: Callable[[], Any]) -> Any:
@@ -188,7 +190,7 @@ async def _refused(request: Request, refused: Exception) -> Response:
 async def _no_such(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     sentence = (
-        f"{request.method} is not for this path: see /openapi.json."
+        f"{request.method} is not supported for this path: see /openapi.json."
         if error.status_code == 405
         else "There is no such path here: see /openapi.json."
     )
@@ -197,4 +199,4 @@ async def _no_such(request: Request, error: Exception) -> Response:
 
 async def _ours(request: Request, error: Exception) -> Response:
     del request, error  # the server prints it
-    return JSONResponse({"error": "The server made a mistake; it goes on."}, status_code=500)
+    return JSONResponse({"error": "Internal error; the server keeps running."}, status_code=500)

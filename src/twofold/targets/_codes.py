@@ -34,7 +34,7 @@ N_TRIES = 4
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CodeSolution:
-    """Codes of items and how they were found; the arrays are read-only.
+    """Codes of items and how they were solved for; the arrays are read-only.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class CodeSolution:
 def solve_codes(
     relation: Relation, n_bits: int, *, random_state: RandomState = None
 ) -> CodeSolution:
-    """Find a code of bits for every item from a relation alone: alike items, near codes.
+    """Solve for a code of bits for every item, from a relation alone: alike items, near codes.
 
     Classes get codewords that differ in about half of their bits. Pairs are solved bit by bit, each
     a binary quadratic problem over them. Several labels are solved as a whole: all pairs of up to

@@ -1,4 +1,4 @@
-"""Well separated codes for classes: every two differ in as near to half of their bits as can be."""
+"""Well separated codes for classes: any two differ in as nearly half of their bits as possible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ N_ROUNDS, N_TRIES = 5, 8
 
 
 def codewords(n_classes: int, n_bits: int, rng: np.random.Generator) -> NDArray[np.int8]:
-    """Return a code a class, all different, −1 and 1, shape (n_classes, n_bits).
+    """Return a code per class, all different, −1 and 1, shape (n_classes, n_bits).
 
     The bits of pairs of classes are solved as those of items are, with what a regular simplex asks
     of two codes, z·z' = −b / (n − 1). Of some tries the one whose nearest two differ most is kept.
@@ -25,8 +25,8 @@ def codewords(n_classes: int, n_bits: int, rng: np.random.Generator) -> NDArray[
     check_count("n_classes", n_classes, minimum=2)
     if n_bits < 63 and n_classes > 2**n_bits:
         raise ValueError(
-            f"n_bits={n_bits} has {2**n_bits} codes, and there are {n_classes} classes: raise "
-            f"n_bits to {(n_classes - 1).bit_length()} at least."
+            f"n_bits={n_bits} has {2**n_bits} codes, but there are {n_classes} classes: raise "
+            f"n_bits to at least {(n_classes - 1).bit_length()}."
         )
     best = _random_codes(n_classes, n_bits, rng)
     if n_classes > MOST_ARRANGED:

@@ -30,11 +30,11 @@ def why_not_exact(
     `is_free` says that neither init nor prior was given.
     """
     if not is_free:
-        return "an exact solution has no use for init or prior"
+        return "an exact solution cannot use init or prior"
     if isinstance(loss, DotLoss):
         return None
     if not relation.is_partition:
-        return "the contrastive loss has an exact solution for classes only, one an item"
+        return "the contrastive loss has an exact solution for classes only, one per item"
     n_classes = relation.n_occurring
     if dim < n_classes - 1:
         return (
@@ -103,7 +103,7 @@ def _largest_classes(relation: LabelRelation, dim: int) -> Placement:
     if left_out.size:
         warn_user(
             f"n_components={dim} is less than the {sizes.size} classes: the {left_out.size} "
-            f"smallest share the target 0. Raise n_components to {sizes.size}, or use the "
+            f"smallest classes share the target 0. Raise n_components to {sizes.size}, or use the "
             "contrastive loss.",
             TargetWarning,
         )

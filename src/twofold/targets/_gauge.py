@@ -31,7 +31,7 @@ from twofold.targets._solve import Loss
 
 DECIDING_AUROC = 0.9
 """From here on pairs are said to decide the relation. Measured, held-out AUROC of contrastive
-targets in 16 dimensions, mean of three draws, half of the pairs similar, by pairs an item:
+targets in 16 dimensions, mean of three draws, half of the pairs similar, by pairs per item:
 
 =========  ====  ====  ====  ====  ====  =====  =====  =====
 pairs      0.25  0.5   1     2     4     8      16     20
@@ -68,19 +68,20 @@ class GaugePoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gauge:
-    """What targets from a part of the statements say about the others.
+    """How well targets from some of the statements predict the others.
 
     Attributes
     ----------
     auroc, standard_error : float
-        Of targets on held-out statements: mean over folds and its standard error. Wrong statements
-        lower it even where the targets are right: with 5 % of them flipped 0.95 is all there is.
+        AUROC of targets on held-out statements: mean over folds and its standard error. Wrong
+        statements lower it even if the targets are right: with 5 % of them flipped, 0.95 is the
+        best possible.
     n_folds : int
         Parts of the statements.
     n_undecided : int
-        Statements whose items the other folds do not join; they count as known to nobody.
+        Statements whose items the other folds do not connect; they count as undecided.
     curve : tuple of GaugePoint
-        From an eighth of the statements that a fold is scored by to all of them.
+        AUROC against the number of statements used, from an eighth of them to all.
     similarity : ndarray of float32, shape (n_pairs,)
         What `cross_validated_similarity` returns.
     seconds : float
@@ -97,25 +98,25 @@ class Gauge:
 
     @property
     def decides(self) -> bool:
-        """Whether these pairs decide the relation, without features."""
+        """Whether these pairs determine the relation, without features."""
         return self.auroc >= DECIDING_AUROC
 
     @property
     def has_levelled(self) -> bool:
-        """Whether twice the statements brought hardly more, above chance."""
+        """Whether doubling the statements hardly gained anything, at a level above chance."""
         return (
             self.auroc >= LEVEL_AUROC and self.curve[-1].auroc - self.curve[-2].auroc < LEVEL_RISE
         )
 
     @property
     def n_needed(self) -> int | None:
-        """Statements at which the curve reaches 0.9, linear in their logarithm.
+        """Number of statements at which the curve reaches 0.9, linear in their logarithm.
 
-        Its last doubling is continued up to eight times the statements there are; None if that is
-        not enough, or if it did not rise by more than twice its standard error. Continued, it is a
-        guess: right within 30 % on digits, yeast and corel5k from a gauge of 0.65 on; up to three
-        times too many before, where the curve has only begun to rise; far too few on delicious,
-        whose curve flattens below 0.9.
+        The last doubling is extrapolated up to eight times the present statements; None if that is
+        not enough, or if it did not rise by more than twice its standard error. The extrapolation
+        is a guess: on digits, yeast and corel5k it was right within 30 % from a gauge of 0.65 on,
+        and up to three times too high below, where the curve has only begun to rise; on delicious,
+        whose curve flattens below 0.9, it was far too low.
         """
         for before, after in pairwise(self.curve):
             if before.auroc >= DECIDING_AUROC:
@@ -139,7 +140,7 @@ def gauge_targets(
     random_state: RandomState = None,
     progress: ProgressCallback | None = None,
 ) -> Gauge:
-    """Say how well targets from a part of the statements order the others.
+    """Measure how well targets from some of the statements order the others.
 
     Parameters
     ----------

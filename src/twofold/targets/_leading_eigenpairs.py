@@ -74,8 +74,9 @@ def leading_eigenpairs(
         block = vectors
     else:
         warn_user(
-            f"The eigenvalues of the relation are only good to {residual / values[0]:.1g} of the "
-            f"largest after {MAX_RESTARTS} restarts; another n_components may part them better.",
+            f"The eigenvalues of the relation are only accurate to {residual / values[0]:.1g} of "
+            f"the largest after {MAX_RESTARTS} restarts; another n_components may separate them "
+            "better.",
             ConvergenceWarning,
         )
     found = [_as_array(part) for part in (values[:n_wanted], vectors[:, :n_wanted])]

@@ -16,14 +16,14 @@ TINY = 1e-12
 
 
 class PairLoss(Protocol):
-    """What a solver needs of a loss on pairs: the built-in ones, and those of a user's own.
+    """What a solver needs of a loss on pairs, built-in or your own.
 
-    A loss is a function L(q, y) of one measure q of two points and of what is stated of them, y in
-    [0, 1], 1 for alike. Which measure it is says the direction: of distances small is alike, of
-    inner products large. An object of any class with these four members is one; hand it in as
+    A loss is a function L(q, y) of one measure q of two points and of the statement about them, y
+    in [0, 1], 1 for alike. The measure determines the direction: alike items have small distances,
+    or large inner products. Any object with these four members is a loss; pass it as
     ``Targets(loss=mine)`` or ``solve_targets(relation, dim, loss=mine)``. It is called with arrays
-    of all pairs, and checked when it is handed in: its slope by finite differences, its direction
-    by whether alike pairs lose less where they are close.
+    of all pairs, and checked when you pass it: its slope against finite differences, its direction
+    by whether alike pairs have a lower loss when they are close.
 
     Examples
     --------
@@ -43,9 +43,9 @@ class PairLoss(Protocol):
 
     @property
     def length(self) -> float:
-        """The size that points have under the loss: about how far apart what is not alike is.
+        """The scale of points under the loss: about how far apart items that are not alike are.
 
-        For inner products, how long a vector is. First points and steps are as large.
+        For inner products, the length of a vector. First points and steps have this scale.
         """
 
     def value(self, measure: Any, similar: Any) -> Any:

@@ -53,9 +53,9 @@ def solve_by_sampling(
     n_labelled = int(np.count_nonzero(np.diff(patterns.indicator.indptr) > 0))
     if landmarks.size < n_labelled:
         warn_user(
-            f"The relation of {n_labelled:,} different label vectors is too large to be factored "
-            f"as a whole: targets come from a sample of {landmarks.size:,} of them. With "
-            'method="exact" it is factored all the same, which may take hours.',
+            f"The relation of {n_labelled:,} different label vectors is too large to factor as "
+            f"a whole: targets are computed from a sample of {landmarks.size:,} of them. With "
+            'method="exact" it is factored anyway, which may take hours.',
             TargetWarning,
         )
     matrix = LabelMatrix(patterns.indicator[landmarks], counts, relation.grade)

@@ -1,4 +1,4 @@
-"""A loss of a user's own, checked once when it is handed in.
+"""A loss of the user's own, checked once when it is passed.
 
 Its slope is compared with finite differences of its value, and its direction with what alike means:
 a gradient that is wrong, or a sign that is flipped, would otherwise be minimised without a word.
@@ -26,7 +26,7 @@ def check_pair_loss(loss: Any) -> PairLoss:
     """Return a loss that a solver can minimise, or say what is wrong with it, and where first."""
     name = type(loss).__name__
     if isinstance(loss, type):
-        raise TypeError(f"loss is the class {loss.__name__}: hand in an object of it.")
+        raise TypeError(f"loss is the class {loss.__name__}: pass an instance of it.")
     missing = [member for member in MEMBERS if not hasattr(loss, member)]
     if missing:
         raise TypeError(
@@ -62,15 +62,15 @@ def _refuse_wrong_shapes(loss: Any, name: str, unit: float) -> None:
         numbers = np.asarray(getattr(loss, member)(measures, grades))
         if numbers.shape != measures.shape:
             raise ValueError(
-                f"{name}.{member} must return a number a pair, shape {measures.shape} for so many "
-                f"pairs, got shape {numbers.shape}."
+                f"{name}.{member} must return one number per pair, here of shape "
+                f"{measures.shape}, got shape {numbers.shape}."
             )
         wrong = np.flatnonzero(~np.isfinite(numbers))
         if wrong.size:
             at = wrong[0]
             raise ValueError(
                 f"{name}.{member} is {numbers[at]} {_where(measures[at], grades[at])}: it must be "
-                "finite everywhere, at coincident points too."
+                "finite everywhere, also for points that coincide."
             )
 
 
@@ -88,7 +88,7 @@ def _refuse_wrong_slope(loss: Any, name: str, unit: float) -> None:
         raise ValueError(
             f"{name}.slope is not the slope of {name}.value, first "
             f"{_where(measures[at], grades[at])}: it is {slope[at]:.4g}, but the value changes by "
-            f"{sides[:, at].mean():.4g} a unit of q there. slope is dL/dq."
+            f"{sides[:, at].mean():.4g} per unit of q there. slope is dL/dq."
         )
 
 
@@ -101,8 +101,8 @@ def _refuse_wrong_direction(loss: Any, name: str, unit: float) -> None:
         if (at_close > at_apart) if alike else (at_close < at_apart):
             kind = "an alike pair" if alike else "a pair that is not alike"
             raise ValueError(
-                f"{name} points the wrong way: {kind} loses {at_close:.4g} at q = {close:.4g} and "
-                f"{at_apart:.4g} at q = {apart:.4g}, where q is "
+                f"{name} points the wrong way: {kind} has a loss of {at_close:.4g} at q = "
+                f"{close:.4g} and {at_apart:.4g} at q = {apart:.4g}, where q is "
                 f"{'the squared distance' if loss.uses_distance else 'the inner product'}. Swap "
                 "similar and 1 - similar, or set uses_distance."
             )

@@ -21,30 +21,30 @@ Named = Literal["auto", "fml-c", "fml-dp"]
 
 @dataclass(repr=False, eq=False)
 class Targets(BaseEstimator):  # type: ignore[misc]
-    """How phase 1 finds a target vector for each item.
+    """How phase 1 solves for a target vector for each item.
 
     Parameters
     ----------
     loss : {"auto", "dot", "contrastive"} or PairLoss
-        What is minimised, and so how points are compared: by inner product or by distance. "auto"
-        is the inner product, and the distance with feedback. A loss of your own is an object as
-        `twofold.targets.PairLoss` says; labels are then sampled, there is no feedback, and a saved
-        model keeps its name alone.
+        What is minimised, and therefore how points are compared: by inner product or by distance.
+        "auto" is the inner product, and with feedback the distance. A loss of your own is an object
+        as described in `twofold.targets.PairLoss`; labels are then sampled, there is no feedback,
+        and a saved model only keeps the name of the loss.
     pairs : {"all", "sampled"}
-        Of labels: the whole relation, exactly where it has an exact solution; or `n_similar` and
-        `n_dissimilar` partners an item, as in the paper.
+        For labels: the whole relation, solved exactly if it has an exact solution; or `n_similar`
+        and `n_dissimilar` partners per item, as in the paper.
     n_similar, n_dissimilar : int
-        Partners an item that are sampled.
+        Partners to sample per item.
     grade : {"auto", "overlap", "jaccard"}
-        How alike two items with several labels are: 1 if they share any, or the share of their
+        The similarity of two items with several labels: 1 if they share any, or the share of their
         labels that they have in common. "auto" is "jaccard" for the whole relation with the inner
-        product, which was best in every trial, else "overlap", the paper's.
+        product, which was best in every trial, otherwise "overlap", as in the paper.
     margin : float
-        How far apart the contrastive loss puts what is not alike; with feedback it multiplies the
-        usual distance of features.
+        How far apart the contrastive loss places items that are not alike; with feedback it
+        multiplies the typical distance between features.
     init : {"auto", "random"}
-        Where statements' targets start: "auto" from the relation's coarse shape, "random" as in
-        the paper, with more patience, because that converges slowly.
+        Where the targets of pairs and triplets start: "auto" from the relation's coarse shape;
+        "random" as in the paper, with more patience, because it converges slowly.
 
     Examples
     --------
@@ -90,8 +90,8 @@ def _checked(targets: Targets) -> Targets:
         check_pair_loss(targets.loss)
     elif targets.loss.startswith(OWN):
         raise ValueError(
-            f"The loss {targets.loss.removeprefix(OWN)} is code of your own, which a saved model "
-            "does not carry: hand it in again, by set_params(targets__loss=...)."
+            f"The loss {targets.loss.removeprefix(OWN)} is your own code, which is not saved with "
+            "a model: set it again with set_params(targets__loss=...)."
         )
     else:
         check_choice("loss", targets.loss, get_args(Loss))

@@ -1,7 +1,7 @@
 """Bits refitted to the relation: not the bits that were solved, but those that can be predicted.
 
 What is learnt of a code is drawn to the mean where it is not sure, and its signs forget how far.
-With z = sign(W p + c) of predicted points p, W and c are moved until what the codes of all pairs
+With z = sign(p M + c) of predicted points p, M and c are moved until what the codes of all pairs
 agree in goes with what the relation says of them. All pairs of n items need no list: the sums over
 them are made of Zᵀ Z and Zᵀ T, where T Tᵀ is the relation.
 """
@@ -62,6 +62,11 @@ def refine_bits(
         Rows whose inner products are the relation; None of classes.
     device : str
         Where it is worked out.
+
+    Returns
+    -------
+    BitMap
+        The identity where all points are the same.
     """
     mean, size = points.mean(axis=0), float(points.std(axis=0).mean())
     dim = points.shape[1]
@@ -70,7 +75,7 @@ def refine_bits(
     relation = _Relation(which, table, len(points), device)
     matrix, offset, correlation = _raised((points - mean) / size, mean / size, relation, device)
     # In the points' own units, so that margins stay of their size.
-    return BitMap(matrix, size * offset - mean @ matrix, correlation)
+    return BitMap(matrix, (size * offset - mean @ matrix).astype(np.float32), correlation)
 
 
 class _Relation:

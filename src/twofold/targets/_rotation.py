@@ -1,4 +1,4 @@
-"""Points turned so that their signs say as much of them as signs can (ITQ).
+"""Points rotated so that taking their signs loses as little as possible (ITQ).
 
 Gong and Lazebnik, "Iterative Quantization", 2011: of all B in {−1, 1} and rotations R the pair that
 minimises ‖B − P R‖², by turns. Points of fewer dimensions than bits are turned into more.

@@ -60,34 +60,34 @@ class TargetRows:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TargetSolution:
-    """Target vectors and how they were found; the arrays are read-only, and its own.
+    """Target vectors and how they were solved for; the arrays are read-only copies.
 
     Attributes
     ----------
     table : ndarray of float32, shape (n_targets, dim)
-        The targets that items share, as those of one class do; or one for every item.
+        The targets that items share, as the items of a class do; or one for every item.
     which : ndarray of int64, shape (n_items,), or None
         Number of each item's target in `table`, -1 for an item without one; None if `table` has
         one for every item.
     loss : float
-        Mean loss at `points`, the prior's part included: over the statements; for
-        ``method="exact"`` over all pairs of known items; for "nystrom" and "spread" over a
-        sample of them.
+        Mean loss at `points`, including that of the prior: over the statements; for
+        ``method="exact"`` over all pairs of known items; for "nystrom" and "spread" over a sample
+        of them.
     history : ndarray of float64, shape (n_epochs + 1,)
         The loss at the start and after each epoch.
     n_epochs : int
         Passes over the statements; 0 for an exact solution.
     converged : bool
-        Whether the loss had settled to `tol`; always so for an exact solution.
+        Whether the loss converged to `tol`; always true for an exact solution.
     seconds : float
         Wall time of the whole solution.
     method : {"adam", "exact", "nystrom", "spread"}
-        How it was found.
+        The method used.
     device : str
-        Where it was found.
+        The device used.
     n_threads : int
-        Python threads that called compiled code side by side (see `twofold._core.threads`); they
-        change no bit.
+        Number of Python threads that called compiled code in parallel (see
+        `twofold._core.threads`); it does not change the result.
     """
 
     table: NDArray[np.float32]
@@ -116,8 +116,8 @@ class TargetSolution:
     def points(self) -> NDArray[np.float32]:
         """A target for every item, float32 of shape (n_items, dim).
 
-        An item in no pair has its `init`, else its `prior`, else zero. Where items share targets
-        this is gathered anew each time.
+        An item in no pair has its `init`, otherwise its `prior`, otherwise zero. If items share
+        targets, this is gathered again on each access.
         """
         if self.which is None:
             return self.table

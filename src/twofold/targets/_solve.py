@@ -45,7 +45,7 @@ def solve_targets(
     random_state: RandomState = None,
     callback: Callback | None = None,
 ) -> TargetSolution:
-    """Find a target vector for every item from a relation alone.
+    """Solve for a target vector for every item, from a relation alone.
 
     Minimises 1/W Σ w L(t_i, t_j, y_ij) + λ/2n Σ ‖t_i − p_i‖² over free vectors t_i, where W is the
     statements' total weight and the second sum is the optional prior's.
@@ -53,38 +53,38 @@ def solve_targets(
     Parameters
     ----------
     relation : PairRelation, LabelRelation or TripletRelation
-        What is alike. For `method="adam"` a LabelRelation is sampled, 10 similar and 10
-        dissimilar partners an item.
+        The statements. For `method="adam"` a LabelRelation is sampled, with 10 similar and 10
+        dissimilar partners per item.
     n_components : int
         Number of components of a target.
     loss : {"contrastive", "dot"} or PairLoss
-        y ‖a − b‖² + (1 − y) max(0, m − ‖a − b‖)², or ½ (y − a·b)². Triplets always use
-        max(0, m + ‖a − p‖² − ‖a − n‖²). A loss of one's own, see `PairLoss`, is minimised by Adam
-        in NumPy on the CPU, six or seven times slower.
+        y ‖a − b‖² + (1 − y) max(0, m − ‖a − b‖)², or ½ (y − a·b)². Triplets always use max(0, m +
+        ‖a − p‖² − ‖a − n‖²). Your own loss, see `PairLoss`, is minimised by Adam in NumPy on the
+        CPU, six or seven times slower.
     method : {"auto", "adam", "exact", "nystrom", "spread"}
-        "exact" solves a LabelRelation as a whole: with the dot product by its leading
-        eigenvectors; with the contrastive loss, for classes and `n_components` ≥ classes − 1, by
-        a regular simplex. "spread" gives each class a point of a sphere, far from all others,
-        however many there are. "nystrom" factors the relation of a sample of the items, and
-        extends the solution to all. "auto" takes the exact solution where it has a place for
-        every class, the sample's where label vectors are too many for it, spreads classes where it
-        has no place, and takes Adam for everything else.
+        "exact" solves a LabelRelation as a whole: with the dot product by its leading eigenvectors;
+        with the contrastive loss, for classes and `n_components` ≥ classes − 1, by a regular
+        simplex. "spread" gives each of any number of classes a point on a sphere, far from all
+        others. "nystrom" factors the relation of a sample of the items, and extends the solution to
+        all. "auto" uses the exact solution if it has room for every class, "nystrom" if there are
+        too many label vectors for it, "spread" if there are more classes than it has room for, and
+        Adam for everything else.
     margin : float
-        m, how far apart what is not alike has to be.
+        m, how far apart items that are not alike have to be.
     max_epochs : int
-        Most passes of Adam over the statements.
+        Maximum number of passes of Adam over the statements.
     tol : float
-        Adam stops once five epochs have lowered the loss by less than `tol` times what the loss
-        is when all targets coincide at zero.
+        Adam stops when five epochs have lowered the loss by less than `tol` times the loss of
+        targets that are all zero.
     init : array_like of shape (n_items, n_components), "random" or None
-        Adam's first points. None: the prior if there is one, else a start that already has the
+        Adam's first points. None: the prior if there is one, otherwise a start that already has the
         relation's coarse shape. "random" is the paper's start.
     prior : array_like of shape (n_items, n_components), optional
-        A place each target is drawn to.
+        A place that each target is drawn towards.
     prior_weight : float
         λ, how strongly.
     device : {"auto", "cpu", "cuda", "cuda:N"}
-        Where Adam runs, and where the eigenvectors of several labels are found; other solutions
+        Where Adam runs, and where the eigenvectors of several labels are computed; other solutions
         run on the CPU.
     random_state : int, Generator or None
         Seed of the start, of sampling and of spreading. On one CPU the same seed gives the same
@@ -117,7 +117,9 @@ def solve_targets(
     margin = check_number("margin", margin, 0, strict=True)
     prior_weight = check_number("prior_weight", prior_weight, 0)
     if prior_weight and prior is None:
-        raise ValueError(f"prior_weight={prior_weight:g} needs a prior to draw the targets to.")
+        raise ValueError(
+            f"prior_weight={prior_weight:g} needs a prior to draw the targets towards."
+        )
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, got {callback!r}.")
     budget = Budget(check_count("max_epochs", max_epochs), check_number("tol", tol, 0), callback)
@@ -153,7 +155,7 @@ def _refuse_too_large(n_targets: int, dim: int) -> None:
     refuse_beyond_memory(
         f"Targets of {n_targets} items in {dim} dimensions",
         N_TABLES * 4 * n_targets * dim,
-        "Lower n_components, or number only the items that are in some statement.",
+        "Lower n_components, or only number the items that are in some statement.",
     )
 
 
@@ -164,7 +166,7 @@ def _resolved_loss(
         checked = check_pair_loss(loss)
         if isinstance(relation, TripletRelation):
             raise TypeError(
-                f"{type(loss).__name__} is a loss of pairs, and triplets only compare: state "
+                f"{type(loss).__name__} is a loss for pairs, but triplets only compare: use "
                 "pairs, or leave out loss."
             )
         return checked
@@ -185,12 +187,12 @@ def _resolve_method(
         return "adam"
     if not isinstance(objective, BUILT_IN):
         if method != "auto":
-            _refuse(method, "a loss of one's own is minimised over pairs")
+            _refuse(method, "your own loss is minimised over pairs")
         return "adam"
     not_exact = why_not_exact(relation, objective, dim, is_free)
     not_spread = why_not_spread(relation, dim, is_free)
     if method == "nystrom" and (relation.is_partition or not isinstance(objective, DotLoss)):
-        _refuse(method, "it is for the dot product, and for several labels an item")
+        _refuse(method, "it is for the dot product, and for several labels per item")
     if method != "auto":
         why_not = not_spread if method == "spread" else not_exact
         if why_not is not None:

@@ -41,9 +41,9 @@ def why_not_spread(relation: LabelRelation, dim: int, is_free: bool) -> str | No
     `is_free` says that neither init nor prior was given.
     """
     if not is_free:
-        return "points that are spread have no use for init or prior"
+        return "spread points cannot use init or prior"
     if not relation.is_partition:
-        return "only classes, one an item, can be spread"
+        return "only classes, one per item, can be spread"
     return "a sphere of one dimension is two points, so n_components must be 2" if dim < 2 else None
 
 

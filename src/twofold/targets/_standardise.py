@@ -77,7 +77,7 @@ def _check_counts(counts: ArrayLike | None, n_points: int) -> NDArray[np.float64
     weight = np.asarray(counts, dtype=np.float64)
     if weight.shape != (n_points,):
         raise ValueError(
-            f"counts must have one number a point, shape ({n_points},), got {weight.shape}."
+            f"counts must have one number per point, shape ({n_points},), got {weight.shape}."
         )
     wrong = np.flatnonzero(~(weight >= 0))
     if wrong.size:

@@ -1,4 +1,4 @@
-"""Statements that the others contradict: each against a similarity worked out without it."""
+"""Statements that the others contradict: each against a similarity computed without it."""
 
 from __future__ import annotations
 

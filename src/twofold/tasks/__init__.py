@@ -1,4 +1,4 @@
-"""One task a file: a user's files in, files and a result out. The command line calls these.
+"""One task per file: a user's files in, files and a result out. The command line calls these.
 
 `fit_files` writes a `PreparedModel`, which takes rows as they stand in files; the other tasks use
 it.

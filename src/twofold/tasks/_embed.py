@@ -22,7 +22,7 @@ SUFFIXES = (".parquet", ".pq", ".npy")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedRequest:
-    """What a user asks `twofold embed` for; see the command for each."""
+    """The options of `twofold embed`; see the command's help."""
 
     model: Path
     data: Path
@@ -41,11 +41,11 @@ class EmbedResult:
     n_items, n_components : int
         Shape of the points.
     metric : str
-        How they are to be compared.
+        How to compare them.
     out : Path
         The file.
     ids_file : Path or None
-        Where the rows' ids are, if `out` has no place for them and they are no row numbers.
+        The file with the rows' ids, if `out` cannot hold them and they are not row numbers.
     seconds : dict of str to float
         Of each phase.
     """
@@ -66,7 +66,7 @@ def embed_file(request: EmbedRequest, progress: Progress | None = None) -> Embed
     request : EmbedRequest
         The model and the files.
     progress : callable (what, share), optional
-        Called as the work goes on.
+        Called as the work progresses.
     """
     suffix = request.out.suffix.lower()
     check_suffix(request.out, SUFFIXES)

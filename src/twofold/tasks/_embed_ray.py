@@ -1,4 +1,4 @@
-"""Shards on Ray: a process a core, or a GPU, of one machine or of a cluster.
+"""Shards on Ray: a process per core, or a GPU, of one machine or of a cluster.
 
 A worker that dies takes its shard with it; both are started again.
 """

@@ -141,6 +141,6 @@ def refuse_repeated(source: Path, ids: NDArray[Any]) -> None:
         return
     first = next(one["values"].as_py() for one in counts if one["counts"].as_py() > 1)
     raise ValueError(
-        f"{source} has {ids.size - len(counts)} row(s) with an id that stands before, first "
-        f"{first!r}: every row needs its own."
+        f"{source} has {ids.size - len(counts)} row(s) with an id that occurs before, first "
+        f"{first!r}: every row needs its own id."
     )

@@ -1,7 +1,7 @@
-"""`twofold embed` of many files: shards in, shards out, gone on with where it ended.
+"""`twofold embed` of many files: shards in, shards out; an interrupted run continues.
 
-A shard of points says of itself what it was made of, so that nothing else has to be kept: who comes
-again makes those that are missing, or whose file has changed.
+A shard of points records what it was made from, so that nothing else has to be stored: a later run
+makes the shards that are missing, or whose file has changed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Engine = Callable[[ShardJob, Sequence[Shard]], Iterator[ShardOutcome]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedShardsRequest:
-    """What a user asks `twofold embed` for, of several files; see the command for each."""
+    """The options of `twofold embed` for several files; see the command's help."""
 
     model: Path
     data: tuple[Path, ...]
@@ -41,18 +41,18 @@ class EmbedShardsRequest:
 
 @dataclass(frozen=True, slots=True)
 class EmbedShardsResult:
-    """What was written, and what was not.
+    """What was written, and what failed.
 
     Attributes
     ----------
     n_items, n_components : int
-        Rows embedded now, and numbers of a point.
+        Rows embedded now, and components of a point.
     metric : str
-        How points are to be compared.
+        How to compare points.
     out : Path
         The folder.
     n_shards, n_done_before : int
-        Of all files, and of those whose points were there already.
+        Number of all files, and of those that were already done.
     failures : tuple of ShardOutcome
         Files without points.
     are_ids_compared : bool
@@ -73,28 +73,28 @@ class EmbedShardsResult:
 
     @property
     def why_incomplete(self) -> str | None:
-        """What is to be said of files without points; None if there are none."""
+        """A sentence about the files that failed; None if there are none."""
         if not self.failures:
             return None
         listed = "; ".join(one.why_not.rstrip(".") for one in self.failures[:10])
         more = f"; and {len(self.failures) - 10} more" if len(self.failures) > 10 else ""
         return (
-            f"{len(self.failures)} of {self.n_shards} files failed: {listed}{more}. The others are "
-            f"in {self.out}: the same command goes on with those that are missing."
+            f"{len(self.failures)} of {self.n_shards} files failed: {listed}{more}. The others "
+            f"are in {self.out}: run the same command again for the missing ones."
         )
 
 
 def embed_shards(
     request: EmbedShardsRequest, progress: Progress | None = None
 ) -> EmbedShardsResult:
-    """Embed the rows of many files, each into a file of its own.
+    """Embed the rows of many files, writing one file of points for each.
 
     Parameters
     ----------
     request : EmbedShardsRequest
         The model and the files.
     progress : callable (what, share), optional
-        Called as the work goes on.
+        Called as the work progresses.
     """
     if request.engine == "ray":
         require_ray()
@@ -155,7 +155,8 @@ def refuse_shared_ids(shards: Sequence[Shard]) -> bool:
     if len(kinds) > 1:
         (one, first), (other, second) = list(kinds.items())[:2]
         raise ValueError(
-            f"Ids are {one} in {first.source} and {other} in {second.source}: write them alike."
+            f"Ids are {one} in {first.source} and {other} in {second.source}: use the same form "
+            "in both."
         )
     chunks = [chunk for column in columns for chunk in column.chunks]
     counts = pa.chunked_array(chunks).value_counts() if chunks else []
@@ -168,8 +169,8 @@ def refuse_shared_ids(shards: Sequence[Shard]) -> bool:
         if column.index(repeated).as_py() >= 0
     ]
     raise ValueError(
-        f"{n_rows - len(counts)} id(s) stand in more than one file, first {repeated.as_py()!r} in "
-        f"{' and '.join(where[:2])}: every row needs its own."
+        f"{n_rows - len(counts)} id(s) occur in more than one file, first {repeated.as_py()!r} in "
+        f"{' and '.join(where[:2])}: every row needs its own id."
     )
 
 

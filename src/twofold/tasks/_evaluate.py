@@ -35,7 +35,7 @@ MOST_DRAWN, N_RESAMPLES = 5 * 10**7, (100, 1000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateRequest:
-    """What a user asks `twofold evaluate` for; see the command for each."""
+    """The options of `twofold evaluate`; see the command's help."""
 
     model: Path
     data: Path
@@ -55,7 +55,7 @@ class WrongPair:
     Attributes
     ----------
     left_id, right_id : str
-        What the rows are called.
+        Ids of the rows.
     left, right : dict of str to str
         Their fields.
     score : float
@@ -83,15 +83,15 @@ class Evaluation:
     by : {"embedding", "pair model"}
         What gave the similarity.
     decisions : DecisionScores
-        Of the pairs, with intervals.
+        Scores of the decisions on pairs, with intervals.
     retrieval : RetrievalScores or None
-        Where labels say what is to be found.
+        Scores of retrieval; None without labels.
     roc, precision_recall : ndarray of float64, shape (n_points, 2)
         Curves: false and true positive rate; recall and precision.
     false_alarms, misses : tuple of WrongPair
-        Called alike and are not, the surest first; and the reverse.
+        Pairs wrongly called alike, the most confident first; and alike pairs that were missed.
     n_false_alarms, n_misses : int
-        How many there are.
+        Numbers of these.
     seconds : dict of str to float
         Of each phase.
     """
@@ -121,18 +121,18 @@ class _Scored:
 
 
 def evaluate_files(request: EvaluateRequest, progress: Progress | None = None) -> Evaluation:
-    """Score a model on rows of files and what is known of them.
+    """Score a model on rows of files with known answers.
 
     Parameters
     ----------
     request : EvaluateRequest
         The model, the files and what is alike.
     progress : callable (what, share), optional
-        Called as the work goes on.
+        Called as the work progresses.
     """
     phases = Phases(progress)
     if (request.pairs is None) == (request.labels is None):
-        raise ValueError("Say what is alike in one way: --pairs FILE or --labels COLUMN.")
+        raise ValueError("Say what is alike with either --pairs FILE or --labels COLUMN.")
     with phases.phase("opening"):
         model = PreparedModel.open(request.model, device=request.device)
         threshold = model.decision.threshold_or(request.threshold, request.model)
@@ -184,7 +184,7 @@ def _by_pairs(
     similar = stated.similar > 0.5
     if similar.all() or not similar.any():
         raise ValueError(
-            f"Scores need pairs of both kinds, and all {similar.size} of {request.pairs} are "
+            f"Scores need pairs of both kinds, but all {similar.size} of {request.pairs} are "
             f"{'alike' if similar.all() else 'not alike'}: add some of the other kind."
         )
     pairs = np.column_stack([stated.left, stated.right])
@@ -196,7 +196,7 @@ def _by_labels(
 ) -> _Scored:
     assert request.labels is not None
     if right is not left:
-        raise ValueError("--labels is for one table: with --right, name the pairs by --pairs.")
+        raise ValueError("--labels is for one table: with --right, give pairs with --pairs.")
     relation = LabelRelation(read_labels(left, request.labels))
     rows = np.flatnonzero(relation.known)
     points = model.embed(left)

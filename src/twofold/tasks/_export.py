@@ -18,11 +18,11 @@ class ExportResult:
     out : Path
         The file.
     n_features, n_components : int or None
-        Numbers that it takes of an item, and of a point.
+        Numbers of features of an item, and of components of a point.
     metric : str
-        How points are to be compared.
+        How to compare points.
     note : str
-        What the file takes, and what is not in it.
+        What the file takes as input, and what it does not contain.
     """
 
     out: Path
@@ -33,7 +33,7 @@ class ExportResult:
 
 
 def export_model(model: Path, out: Path, *, overwrite: bool = False) -> ExportResult:
-    """Write the embedding of a model as ONNX, its scaling and the metric step inside.
+    """Export the embedding of a model to ONNX, including its scaling and the metric step.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ def export_model(model: Path, out: Path, *, overwrite: bool = False) -> ExportRe
     opened = PreparedModel.open(model, device="cpu")
     opened.learner.to_onnx(out)
     notes = {
-        "features": "It takes rows of features as they were fitted on.",
-        "images": "It takes images as bytes of one size, (n, channels, height, width).",
-        "table": "It takes features as the model's own preparation makes them of a table, which is "
-        "not inside: twofold.tasks.PreparedModel.open(MODEL).features(records) does.",
+        "features": "It takes rows of features like those it was fitted on.",
+        "images": "It takes images as bytes, all of the same size, (n, channels, height, width).",
+        "table": "It takes features prepared from a table by the model's own preparation, which it "
+        "does not contain: use twofold.tasks.PreparedModel.open(MODEL).features(records).",
     }
     return ExportResult(
         out,

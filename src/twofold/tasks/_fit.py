@@ -1,4 +1,4 @@
-"""`twofold fit`: from a user's files to a model that takes such rows, and what it is worth."""
+"""`twofold fit`: from a user's files to a model for such rows, with its scores."""
 
 from __future__ import annotations
 
@@ -66,17 +66,17 @@ class FitResult:
     n_items : tuple of int
         Rows of each table.
     stated : dict of str to int
-        What was said, counted: "alike" and "not alike" pairs, "classes", "labels" or "triplets".
+        Numbers of statements: "alike" and "not alike" pairs, "classes", "labels" or "triplets".
     columns : tuple of ColumnPlan
-        What was made of each column of a table.
+        How each column of a table was turned into features.
     n_features, n_components : int
-        Of a row, and of its point.
+        Numbers of features of a row, and of components of its point.
     metric : str
         How points are compared.
     candidates : tuple of Candidate
-        Scored on the pairs held out; empty if none could be.
+        Candidates and their scores on held-out pairs; empty if there were none.
     decision : Decision
-        What decides, and from when on.
+        What decides, and its threshold.
     notes : tuple of str
         What the user should know: dropped columns, another encoding, what could not be scored.
     seconds : dict of str to float
@@ -106,7 +106,7 @@ def fit_files(request: FitRequest, progress: Progress | None = None) -> FitResul
     request : FitRequest
         Files, columns and settings.
     progress : callable (what, share), optional
-        Called as the work goes on.
+        Called as the work progresses.
     """
     check_request(request)
     with gathered() as warned:
@@ -171,8 +171,8 @@ def _hold_out(request: FitRequest, given: Input, relation: Relation) -> HeldOut 
     """Return pairs to score on; where none can be had, note why."""
     if isinstance(relation, TripletRelation):
         given.notes.append(
-            "Triplets compare and do not say what is alike, so there is no threshold: see "
-            "`twofold search`, or calibrate one on pairs."
+            "Triplets only compare, so there is no threshold: use `twofold search`, or calibrate "
+            "a threshold on pairs."
         )
         return None
     if request.valid is not None and isinstance(relation, PairRelation):
@@ -182,8 +182,8 @@ def _hold_out(request: FitRequest, given: Input, relation: Relation) -> HeldOut 
     held = hold_out(relation, request.seed, REFIT_SHARE if is_dear else SHARE)
     if held is None:
         given.notes.append(
-            "Too little is stated to hold some of it out: there is no score and no threshold. "
-            "State more, of both kinds."
+            "There are too few statements to hold some of them out, so there is no score and no "
+            "threshold. Add more, of both kinds."
         )
     return held
 

@@ -1,4 +1,4 @@
-"""What is wrong with a request to fit, found before the work: options, places, columns, tables."""
+"""Errors in a request to fit, found before the work: options, places, columns, tables."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def check_request(request: FitRequest) -> None:
     n_named = sum(way is not None for way in ways)
     if n_named > 1 or (not n_named and not request.data.is_dir()):
         raise ValueError(
-            "Say what is alike in one way: --labels COLUMN, --pairs FILE or --triplets FILE; "
-            f"{n_named} were given."
+            "Say what is alike with exactly one of --labels COLUMN, --pairs FILE and --triplets "
+            f"FILE; {n_named} were given."
         )
     if request.valid is not None and request.pairs is None:
-        raise ValueError("--valid goes with --pairs: it names further pairs of the same tables.")
+        raise ValueError("--valid goes with --pairs: it is for more pairs of the same tables.")
     if request.text_model is not None and not request.text_model.is_dir():
         raise FileNotFoundError(
-            f"--text-model must be a folder on this computer, and {request.text_model} is none: "
-            "get the model first, nothing is downloaded."
+            f"--text-model must be a folder on this computer, but {request.text_model} is not: "
+            "get the model first, since nothing is downloaded."
         )
 
 
@@ -52,7 +52,7 @@ def check_tables(request: FitRequest, left: Records, right: Records | None) -> N
 def _refuse_unlike_tables(left: Records, right: Records) -> None:
     if (left.table is None) != (right.table is None) or left.path.is_dir() != right.path.is_dir():
         raise ValueError(
-            f"{left.path} and {right.path} are of different kinds: name two tables, two matrices "
+            f"{left.path} and {right.path} are of different kinds: give two tables, two matrices "
             "or two folders of images."
         )
     if left.features is not None and left.features.shape[1] != right.features.shape[1]:
@@ -73,11 +73,11 @@ def _refuse_useless_options(request: FitRequest, left: Records) -> None:
     given = next((name for name, value in of_tables.items() if value), None)
     if given is not None and (is_folder or is_matrix or request.image is not None):
         what = "a folder of images" if is_folder else "a matrix" if is_matrix else "taken as images"
-        raise ValueError(f"{given} is for the columns of a table, and {left.path} is {what}.")
+        raise ValueError(f"{given} is for the columns of a table, but {left.path} is {what}.")
     if request.image_size is not None and not is_folder and request.image is None:
         raise ValueError(
-            f"--image-size is for images, and {left.path} is none of them: name their column by "
-            "--image."
+            f"--image-size is for images, but {left.path} is something else: if a column has "
+            "image files, give it with --image."
         )
 
 
@@ -87,19 +87,19 @@ def _refuse_many_components(request: FitRequest, n_items: int) -> None:
         refuse_beyond_memory(
             f"{request.n_components:,} components of {n_items:,} rows",
             4 * COPIES * request.n_components * max(n_items, HIDDEN),
-            "Ask for fewer by --components.",
+            "Ask for fewer with --components.",
         )
 
 
 def _refuse_text_outside_columns(request: FitRequest) -> None:
     if request.labels in request.columns:
         raise ValueError(
-            f"--columns names {request.labels!r}, and --labels too: what is to be learnt cannot be "
-            "learnt from. Leave it out of --columns."
+            f"{request.labels!r} is in both --columns and --labels, but a label cannot also be a "
+            "feature. Leave it out of --columns."
         )
     outside = [name for name in request.text if request.columns and name not in request.columns]
     if outside:
         raise ValueError(
-            f"--text names the column {outside[0]!r}, and --columns leaves it out: add "
+            f"--text has the column {outside[0]!r}, but --columns does not: add "
             f"--columns {outside[0]!r}."
         )

@@ -17,7 +17,7 @@ from twofold.tasks._prepared_model import Preparation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitRequest:
-    """What a user asks `twofold fit` for; see the command for each."""
+    """The options of `twofold fit`; see the command's help."""
 
     data: Path
     out: Path
@@ -113,7 +113,7 @@ def _leave_out(given: Input, decoded: list[DecodedImages], paths: list[list[Path
         for row, why in one.unreadable.items()
     ]
     given.notes.append(
-        f"{len(wrong)} image(s) cannot be read and are left out, first {wrong[0][0]} "
+        f"{len(wrong)} image(s) cannot be read and are skipped, first {wrong[0][0]} "
         f"({wrong[0][1]})."
     )
     first = given.left.n_items

@@ -1,4 +1,4 @@
-"""What is kept from the learner, to say how good it is and from when on a pair is alike."""
+"""The part that is held out from fitting, for scores and for the threshold."""
 
 from __future__ import annotations
 

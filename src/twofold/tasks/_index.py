@@ -22,7 +22,7 @@ from twofold.tasks._shards import find_shards, read_note
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexRequest:
-    """What a user asks `twofold index` for; see the command for each."""
+    """The options of `twofold index`; see the command's help."""
 
     model: Path
     data: tuple[Path, ...]
@@ -43,13 +43,13 @@ class IndexResult:
     Attributes
     ----------
     n_taken_in, n_items : int
-        Rows of the files, and items of the index now.
+        Numbers of rows in the files, and of items now in the index.
     store : str
-        Which it is.
+        Type of the store.
     metric : str
         How points are compared.
     out : Path
-        The folder that stands for it.
+        The folder of the index.
     seconds : dict of str to float
         Of each phase.
     """
@@ -70,14 +70,14 @@ class _Piece:
 
 
 def index_files(request: IndexRequest, progress: Progress | None = None) -> IndexResult:
-    """Take the rows of files into an index; rows whose ids are there already are replaced.
+    """Add the rows of files to an index; rows with existing ids are replaced.
 
     Parameters
     ----------
     request : IndexRequest
         The model, the files and the index.
     progress : callable (what, share), optional
-        Called as the work goes on.
+        Called as the work progresses.
     """
     phases = Phases(progress)
     with phases.phase("opening"):
@@ -133,7 +133,7 @@ def _store(request: IndexRequest, model: PreparedModel) -> tuple[VectorStore, Ca
             store.close()
             raise ValueError(
                 f"{request.out} was made with {option} {there}, not {wanted}: leave that out, or "
-                "name another folder."
+                "choose another folder."
             )
     return store, card
 
@@ -159,8 +159,8 @@ def _embedded_pieces(file: Path, card: Card) -> Iterator[_Piece]:
 
     if card.columns:
         raise ValueError(
-            f"{file} holds points, and no column {card.columns[0]!r}: index the rows themselves, "
-            "or leave --columns out."
+            f"{file} contains points, but no column {card.columns[0]!r}: index the rows "
+            "themselves, or leave --columns out."
         )
     with parquet.ParquetFile(file) as opened:
         for batch in opened.iter_batches(N_ROWS):
@@ -173,7 +173,7 @@ def _refuse_repeated(file: Path, ids: list[Hashable], seen: set[Hashable]) -> No
     for one in ids:
         if one in seen:
             raise ValueError(
-                f"The id {one!r} in {file} stands in more than one row: every row needs its own. "
-                "Rows without ids are called by their numbers, in every file anew."
+                f"The id {one!r} in {file} occurs in more than one row: every row needs its own "
+                "id. Rows without ids are numbered from 0 in every file."
             )
         seen.add(one)

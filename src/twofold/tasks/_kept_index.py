@@ -1,4 +1,4 @@
-"""An index that was made before, opened for the model that made it and for no other."""
+"""Opens an existing index, for the model that made it and for no other."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def open_index(place: Path, folder: Path, model: PreparedModel) -> VectorStore:
         raise ValueError(
             f"{place} is of another model: its points have {index.dim} numbers and are compared by "
             f"{index.metric!r}, those of {folder} have {learner.n_components_} and "
-            f"{learner.metric_!r}. Make the index again."
+            f"{learner.metric_!r}. Rebuild the index."
         )
     dim = learner.n_components_
     card = Card(store="folder", model=fingerprint, metric=index.metric, dim=dim)

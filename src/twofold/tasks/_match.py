@@ -30,7 +30,7 @@ N_CANDIDATES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchRequest:
-    """What a user asks `twofold match` for; see the command for each."""
+    """The options of `twofold match`; see the command's help."""
 
     model: Path
     left: Path
@@ -56,13 +56,13 @@ class MatchResult:
     n_items : tuple of int
         Rows of each table.
     n_candidates, n_matches : int
-        Pairs that were looked at, and those that are alike.
+        Numbers of candidate pairs, and of those that are alike.
     n_groups : int or None
-        Groups of two rows and more, where groups were asked for.
+        Number of groups of at least two rows; None without grouping.
     by : str
         What decided.
     threshold : float
-        From when on.
+        Its threshold.
     out : Path
         The file.
     seconds : dict of str to float
@@ -97,7 +97,7 @@ def match_files(request: MatchRequest, progress: Progress | None = None) -> Matc
     request : MatchRequest
         The model and the files.
     progress : callable (what, share), optional
-        Called as the work goes on.
+        Called as the work progresses.
     """
     _check_request(request)
     phases = Phases(progress)
@@ -142,11 +142,11 @@ def match_files(request: MatchRequest, progress: Progress | None = None) -> Matc
 def _check_request(request: MatchRequest) -> None:
     check_suffix(request.out, TABLE_SUFFIXES)
     if request.clusters and request.right is not None:
-        raise ValueError("--clusters groups the rows of one table: leave the second one out.")
+        raise ValueError("--clusters groups the rows of one table: leave out the second one.")
     if request.clusters and request.one_to_one:
-        raise ValueError("--clusters and --one-to-one exclude each other: take one.")
+        raise ValueError("--clusters and --one-to-one exclude each other: use one of them.")
     if request.previous is not None and not request.clusters:
-        raise ValueError("--previous names groups that were found before: it needs --clusters.")
+        raise ValueError("--previous is for groups from an earlier run: it needs --clusters.")
     check_new_file(request.out, request.overwrite)
 
 

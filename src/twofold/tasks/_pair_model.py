@@ -37,9 +37,9 @@ def fit_pair_classifier(
     classifier.fit(pairs, relation.similar > 0.5, similarity)
     if classifier.columns_score_ is not None and not classifier.n_given_:
         given.notes.append(
-            f"The columns alone leave nothing to gain (average precision "
-            f"{classifier.columns_score_:.4f} on pairs held out), so the pair model does not ask "
-            "for the embedding's similarity."
+            "The columns alone leave nothing to gain (average precision "
+            f"{classifier.columns_score_:.4f} on held-out pairs), so the pair model does not use "
+            "the embedding's similarity."
         )
     return classifier
 

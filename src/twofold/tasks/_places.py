@@ -1,4 +1,4 @@
-"""Where outputs go: never over something that is there, unless the user says so."""
+"""Checks of outputs: nothing that exists is replaced unless the user says so."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from twofold._core.model_card import CARD
 def check_new_file(path: Path, overwrite: bool) -> None:
     """Refuse a file that is there already, or cannot be written: before the work."""
     if path.exists() and not path.is_dir() and not overwrite:
-        raise FileExistsError(f"{path} is there already: name another file, or add --overwrite.")
+        raise FileExistsError(f"{path} already exists: choose another file, or add --overwrite.")
     check_place(path)
 
 
@@ -27,5 +27,5 @@ def check_new_model(folder: Path, overwrite: bool) -> None:
     check_folder_for(folder, CARD)
     if folder.is_dir() and any(folder.iterdir()) and not overwrite:
         raise FileExistsError(
-            f"{folder} is there already: name another folder, or add --overwrite."
+            f"{folder} already exists: choose another folder, or add --overwrite."
         )

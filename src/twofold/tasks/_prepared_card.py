@@ -1,4 +1,4 @@
-"""What stands in `prepared.json`, looked through before anything is made of it."""
+"""The content of `prepared.json`, checked before anything is made of it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_digests(place: Path, noted: dict[str, Any]) -> None:
     names = sorted(noted.keys() | there.keys())
     changed = next((name for name in names if noted.get(name) != there.get(name)), None)
     if changed is not None:
-        what = "is not there" if changed not in there else "is not as it was saved"
+        what = "is not there" if changed not in there else "is not as saved"
         raise ValueError(
             f"{place} is damaged or was changed: {changed[:80]!r} {what}. Get the model "
             "again, or fit it again."
@@ -43,7 +43,7 @@ def check_card(file: Path, card: Any) -> None:
         raise ValueError(f"{file} is damaged: it does not say {FORMAT!r}.")
     if card.get("format_version") != FORMAT_VERSION:
         raise ValueError(
-            f"{file} has format version {card.get('format_version')!r}, and this Twofold reads "
+            f"{file} has format version {card.get('format_version')!r}, but this Twofold reads "
             f"version {FORMAT_VERSION}: fit the model again, or update Twofold."
         )
     keys = {"source", "image_column", "decision", "preparation", "pair_model", "sha256"}

@@ -46,7 +46,7 @@ KINDS: dict[Source, type[TablePreparation] | type[ImagePreparation] | None] = {
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """From when on a pair is called alike.
+    """When a pair is called alike.
 
     Attributes
     ----------
@@ -54,27 +54,25 @@ class Decision:
         What the threshold is compared with: the similarity of two points, or the probability that
         the pair model gives.
     threshold : float or None
-        None where nothing was said that a threshold could be chosen on, as of triplets.
+        None if there were no statements to choose it on, as with triplets.
     """
 
     by: Literal["embedding", "pair model"]
     threshold: float | None
 
     def threshold_or(self, asked: float | None, model: Path) -> float:
-        """Return the threshold that a user asked for, else the one that was chosen by fitting."""
+        """Return the threshold that the user asked for, otherwise the one from fitting."""
         if asked is not None and not math.isfinite(asked):
             raise ValueError(f"--threshold must be a finite number, got {asked}.")
         threshold = self.threshold if asked is None else asked
         if threshold is None:
-            raise ValueError(
-                f"{model} has no threshold, from which on a pair is alike: add --threshold."
-            )
+            raise ValueError(f"{model} has no threshold for when a pair is alike: add --threshold.")
         return threshold
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedModel:
-    """A fitted learner that takes rows as they stand in a user's files.
+    """A fitted learner that takes rows as they are in your files.
 
     Attributes
     ----------
@@ -89,9 +87,9 @@ class PreparedModel:
     image_column : str or None
         The column of a table that names the images.
     pair_classifier : PairClassifier or None
-        For records, where held-out pairs prefer it to the embedding.
+        For records, if it is better than the embedding on held-out pairs.
     embedding_scale : float or None
-        What the embedding's similarity is divided by for the pair model, if that asks for it.
+        What the embedding's similarity is divided by for the pair model, if that uses it.
     """
 
     learner: EmbeddingLearner
@@ -103,30 +101,30 @@ class PreparedModel:
     embedding_scale: float | None = None
 
     def check(self, records: Records) -> None:
-        """Refuse rows of another kind, or without a column that was fitted on."""
+        """Refuse rows of another kind, or without a column that was used for fitting."""
         if self.source == "features":
             if records.features is None:
                 raise ValueError(
-                    f"This model was fitted on arrays of numbers, and {records.path} is no .npy or "
-                    ".npz file."
+                    f"This model was fitted on arrays of numbers, but {records.path} is not a "
+                    ".npy or .npz file."
                 )
             n_fitted = getattr(self.learner, "n_features_in_", None)
             if n_fitted is not None and records.features.shape[1] != n_fitted:
                 raise ValueError(
-                    f"{records.path} is {shape_of(records.features)}, and the model was fitted on "
-                    f"rows of {n_fitted}: take a file with the same features."
+                    f"{records.path} is {shape_of(records.features)}, but the model was fitted on "
+                    f"rows of {n_fitted}: use a file with the same features."
                 )
             return
         if records.table is None:
             raise ValueError(
                 f"This model was fitted on {'a table' if self.source == 'table' else 'images'}, "
-                f"and {records.path} is an array of numbers."
+                f"but {records.path} is an array of numbers."
             )
         records.require(self.column_names)
 
     @property
     def column_names(self) -> list[str]:
-        """The columns of a table that are needed; none of a matrix."""
+        """The columns that a table needs; none for a matrix."""
         if self.preparation is None:
             return []
         if isinstance(self.preparation, ImagePreparation):
@@ -153,7 +151,7 @@ class PreparedModel:
         return self.learner.transform(self.features(records))
 
     def embed_both(self, left: Records, right: Records) -> tuple[Points, Points]:
-        """Return the points of the rows of two tables, which may be one and the same."""
+        """Return the points of the rows of two tables, which may be the same."""
         points = self.embed(left)
         return points, points if right is left else self.embed(right)
 
@@ -213,7 +211,7 @@ class PreparedModel:
         return pair_similarity(both, pairs[:, 0], right, self.learner.metric_).astype(np.float64)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the model to a folder, whole or not at all; return the folder."""
+        """Save the model to a folder, completely or not at all; return the folder."""
         with new_folder(folder, CARD) as place:
             self.learner.save(place)
             card = {
@@ -233,7 +231,7 @@ class PreparedModel:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], *, device: str = "auto") -> PreparedModel:
-        """Read a model that `twofold fit` wrote; nothing in the folder is run."""
+        """Open a model written by `twofold fit`; no code from the folder is run."""
         place = Path(folder)
         learner = load(place, device=device)
         file = place / PREPARED
@@ -285,8 +283,8 @@ def _refuse_other_widths(
     n_made = getattr(preparation, "n_features_out_", n_taken)
     if n_made != n_taken:
         raise ValueError(
-            f"{file} is damaged: it makes {n_made} features, and the model takes {n_taken}. Fit it "
-            "again."
+            f"{file} is damaged: it makes {n_made} features, but the model takes {n_taken}. Fit "
+            "it again."
         )
 
 
@@ -296,6 +294,6 @@ def _refuse_other_similarities(classifier: PairClassifier | None, scale: float |
     n_wanted = 0 if classifier is None else classifier.n_given_
     if n_wanted != n_given:
         raise ValueError(
-            f"its pair model asks for {n_wanted} similarities beside those of columns, and the "
+            f"its pair model needs {n_wanted} similarities besides those of columns, but the "
             f"embedding gives {n_given}"
         )

@@ -24,7 +24,7 @@ N_EMBEDDED = 2**16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """What a user asks `twofold search` for; see the command for each."""
+    """The options of `twofold search`; see the command's help."""
 
     model: Path
     index: Path
@@ -46,21 +46,21 @@ class SearchResult:
     Attributes
     ----------
     query_ids : ndarray, shape (n_queries,)
-        What the queries are called.
+        Ids of the queries.
     neighbours : Neighbours
         Ids, similarities and distances of the nearest, shape (n_queries, k).
     fields : dict of str to list
         For each column that was asked for, its values, shape (n_queries, k).
     n_items, n_embedded : int
-        Rows of the index, and how many of them had to be embedded now.
+        Numbers of rows in the index, and of those that were embedded now.
     metric : str
         How points are compared.
     store : Path
         Where the index is kept.
     title : str
-        What was searched by what.
+        A title that names both files.
     query_images, index_images : tuple of Path
-        Where the pictures of rows lie, if they are images.
+        Image files of the rows, if they are images.
     seconds : dict of str to float
         Of each phase.
     """
@@ -79,19 +79,19 @@ class SearchResult:
 
     @property
     def measure(self) -> Literal["distance", "similarity"]:
-        """What to show of a neighbour: of a dot product, which has no distance, the similarity."""
+        """What to show for a neighbour: its distance, or for a dot product its similarity."""
         return "similarity" if self.metric == "dot" else "distance"
 
 
 def search_files(request: SearchRequest, progress: Progress | None = None) -> SearchResult:
-    """Find the nearest rows of a table, and keep the points of its rows for the next time.
+    """Find the nearest rows of a table, and keep the points of its rows for the next search.
 
     Parameters
     ----------
     request : SearchRequest
         The model and the files.
     progress : callable (what, share), optional
-        Called as the work goes on.
+        Called as the work progresses.
     """
     store = request.store or request.index.with_name(f"{request.index.name}.index")
     _check_places(request, store)

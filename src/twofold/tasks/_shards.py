@@ -52,19 +52,19 @@ def find_shards(data: Sequence[Path], out: Path) -> list[Shard]:
     """Return the files that are named, patterns filled in, with places for their points."""
     files = [file for entry in data for file in _files(entry)]
     if len(set(files)) < len(files):
-        raise ValueError(f"{_first_repeated(files)} is named twice: name every shard once.")
+        raise ValueError(f"{_first_repeated(files)} is listed twice: list every file once.")
     common = Path(os.path.commonpath([file.absolute().parent for file in files]))
     shards = []
     for file in files:
         below = file.absolute().relative_to(common).with_suffix("")
         target = out / below.parent / f"{below.name}.parquet"
         if target.absolute() == file.absolute():
-            raise ValueError(f"The points of {file} would take its place: name another --out.")
+            raise ValueError(f"The points of {file} would overwrite it: choose another --out.")
         shards.append(Shard(file, target, below.as_posix()))
     targets = [shard.target for shard in shards]
     if len(set(targets)) < len(targets):
         raise ValueError(
-            f"Two shards would go to {_first_repeated(targets)}: give them different names."
+            f"Two files would be written to {_first_repeated(targets)}: give them different names."
         )
     return shards
 
@@ -94,7 +94,7 @@ def undone(
         if note is None or note.get("model") != fingerprint:
             whose = "of another model" if note is not None else "not made by twofold embed"
             raise FileExistsError(
-                f"{shard.target} is there already and {whose}: name another --out, or add "
+                f"{shard.target} already exists and {whose}: choose another --out, or add "
                 "--overwrite."
             )
         if note != shard.note(fingerprint, id_column):
@@ -104,7 +104,7 @@ def undone(
 
 def _files(entry: Path) -> list[Path]:
     if entry.is_dir():
-        raise IsADirectoryError(f"{entry} is a folder: name its files, as {entry}/*.parquet.")
+        raise IsADirectoryError(f"{entry} is a folder: give its files, as {entry}/*.parquet.")
     if not is_pattern(entry):
         if not entry.exists():
             raise FileNotFoundError(f"{entry} does not exist.")
@@ -112,7 +112,7 @@ def _files(entry: Path) -> list[Path]:
     found = sorted(Path(name) for name in glob.glob(str(entry), recursive=True))
     files = [file for file in found if file.is_file()]
     if not files:
-        raise FileNotFoundError(f"No file is called like {str(entry)!r}.")
+        raise FileNotFoundError(f"No file matches {str(entry)!r}.")
     return files
 
 

@@ -39,12 +39,12 @@ def read_relation(
     named = [name for name in (labels, pairs, triplets) if name is not None]
     if len(named) != 1:
         raise ValueError(
-            "Say what is alike in one way: --labels COLUMN, --pairs FILE or --triplets FILE; "
-            f"{len(named)} were given."
+            "Say what is alike with exactly one of --labels COLUMN, --pairs FILE and --triplets "
+            f"FILE; {len(named)} were given."
         )
     if labels is not None:
         if right is not None:
-            raise ValueError("--labels is for one table: with --right, name the pairs by --pairs.")
+            raise ValueError("--labels is for one table: with --right, give pairs with --pairs.")
         with _said_of(f"The column {labels!r} of {left.path}"):
             return _two_sided(LabelRelation(read_labels(left, labels)))
     if pairs is not None:
@@ -67,7 +67,7 @@ def _said_of(where: str) -> Iterator[None]:
     except ValueError as error:
         if where in str(error) or "has no column" in str(error):
             raise
-        raise ValueError(f"{where} says too little to learn from ({reason_of(error)}).") from error
+        raise ValueError(f"{where} is not enough to learn from ({reason_of(error)}).") from error
 
 
 def _two_sided(relation: Relation) -> Relation:
@@ -111,7 +111,7 @@ def _say_contradictions(path: Path, stated: NamedPairs, left: Records, right: Re
 
 
 def read_labels(records: Records, column: str) -> Any:
-    """Return a column of classes, or of several labels an item as a 0/1 matrix.
+    """Return a column of classes, or of several labels per item as a 0/1 matrix.
 
     An empty field is an unknown class. Where values hold ";" or "|", each is several labels.
     """

@@ -1,4 +1,4 @@
-"""What a store says of itself, in the folder that stands for it: `vectors.json`."""
+"""The description of a store, in the folder that stands for it: `vectors.json`."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from twofold.search._space import Metric
 
 CARD, FORMAT, FORMAT_VERSION = "vectors.json", "twofold-vectors", 1
 StoreName = Literal["folder", "faiss", "lance", "qdrant"]
-WAY_OUT = "make the index again"
+WAY_OUT = "rebuild the index"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """What a store holds, and where.
+    """What a store contains, and where it is.
 
     Attributes
     ----------
     store : {"folder", "faiss", "lance", "qdrant"}
-        Which it is.
+        Type of the store.
     model : str
         Fingerprint of the model that made the points.
     metric : str
         How they are compared.
     dim : int
-        Numbers of a point.
+        Number of dimensions of a point.
     columns : tuple of str
-        That are kept beside them.
+        Columns that are kept with the points.
     url : str or None
-        Of a database that is a server.
+        Address of a database server.
     factory : str or None
-        How FAISS makes its index.
+        FAISS's description of its index.
     memory : str or None
-        What points may take, as "64 bytes an item"; None keeps them as they are.
+        What points are compressed to, as "64 bytes an item"; None for no compression.
     """
 
     store: StoreName
@@ -59,14 +59,14 @@ class Card:
         """Read a card; say what is wrong with it if it is none."""
         file = folder / CARD
         if not file.is_file():
-            raise FileNotFoundError(f"{folder} is no index of twofold index: it has no {CARD}.")
+            raise FileNotFoundError(f"{folder} was not written by twofold index: it has no {CARD}.")
         card = read_json(file, WAY_OUT)
         if not isinstance(card, dict) or card.get("format") != FORMAT:
             raise ValueError(f"{file} does not say {FORMAT!r}: {WAY_OUT}.")
         if card.get("format_version") != FORMAT_VERSION:
             raise ValueError(
-                f"{file} has format version {card.get('format_version')!r}, and this Twofold reads "
-                f"{FORMAT_VERSION}: update Twofold, or {WAY_OUT}."
+                f"{file} has format version {card.get('format_version')!r}, but this Twofold "
+                f"reads {FORMAT_VERSION}: update Twofold, or {WAY_OUT}."
             )
         card.setdefault("memory", None)
         if not _is_whole(card):

@@ -1,4 +1,4 @@
-"""Points as a file that FAISS opens by itself, here or where there is no Twofold.
+"""Points as a file that FAISS can open without Twofold.
 
 It is written and never read: FAISS trusts what it reads.
 """
@@ -28,17 +28,17 @@ def require_faiss() -> None:
 
 
 def write_faiss(index: NeighbourIndex, path: Path, factory: str | None = None) -> None:
-    """Write an index's points by FAISS's own means.
+    """Write an index's points as a FAISS index file.
 
-    What FAISS returns are the ids, if they are whole numbers, else rows of the index. A cosine is
-    the inner product of points of length 1: FAISS's queries have to be divided by their length.
+    FAISS then returns the ids, if they are whole numbers, otherwise rows of the index. A cosine is
+    the inner product of points of length 1: divide queries to FAISS by their length.
 
     Parameters
     ----------
     index : NeighbourIndex
         At least one point.
     path : path
-        Of the file.
+        The file to write.
     factory : str, optional
         FAISS's own description of an index, such as "OPQ16_64,IVF4096,PQ16"; by default "Flat", and
         lists above a million points.

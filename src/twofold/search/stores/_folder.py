@@ -67,7 +67,9 @@ class FolderStore:
         index = NeighbourIndex.open(folder / INDEX)
         columns = parquet.read_table(folder / COLUMNS) if card.columns else None
         if index.metric != card.metric or (columns is not None and len(columns) != len(index)):
-            raise ValueError(f"{folder} is damaged: its parts do not fit. Make the index again.")
+            raise ValueError(
+                f"{folder} is damaged: its parts do not fit together. Rebuild the index."
+            )
         return cls(folder, card, index, columns)
 
     @property

@@ -21,14 +21,14 @@ def is_store(folder: Path) -> bool:
 
 
 def create_store(folder: Path, card: Card) -> VectorStore:
-    """Make a store; its folder must be empty, or not there."""
+    """Create a store; its folder must be empty or not exist."""
     own = next((name for name in card.columns if name in (ID, VECTOR)), None)
     if own is not None:
-        raise ValueError(f"The column {own!r} is the index's own: rename yours.")
+        raise ValueError(f"The column {own!r} is used by the index itself: rename yours.")
     if card.url is not None and card.store != "qdrant":
-        raise ValueError(f"--url names a Qdrant server, and --store is {card.store}.")
+        raise ValueError(f"--url is for a Qdrant server, but --store is {card.store}.")
     if card.factory is not None and card.store != "faiss":
-        raise ValueError(f"--factory is FAISS's, and --store is {card.store}.")
+        raise ValueError(f"--factory is for FAISS, but --store is {card.store}.")
     if card.memory is not None:
         _check_memory(card)
     {"faiss": require_faiss, "lance": require_lance, "qdrant": require_qdrant}.get(
@@ -47,23 +47,23 @@ def _check_memory(card: Card) -> None:
     """Refuse what cannot be packed as it is asked for, before the work."""
     if card.store != "folder":
         raise ValueError(
-            f"--memory is what our own folder packs points into, and --store is {card.store}"
+            f"--memory compresses points in Twofold's own folder, but --store is {card.store}"
             + (": say --factory OPQ16,PQ16, for instance." if card.store == "faiss" else ".")
         )
     if card.metric == "hamming":
-        raise ValueError("--memory packs points, and this model's are codes of bits already.")
+        raise ValueError("--memory compresses points, but this model gives codes of bits already.")
     n_bytes = parse_memory(card.memory)
     assert n_bytes is not None
     require_coder(card.dim, n_bytes)
 
 
 def open_store(folder: Path, *, model: str | None = None) -> tuple[VectorStore, Card]:
-    """Open a store, and what it says of itself; refuse one of another model than is named.
+    """Open a store and its card; refuse one of another model than the given one.
 
     Parameters
     ----------
     folder : path
-        That `twofold index` made.
+        A folder made by `twofold index`.
     model : str, optional
         Fingerprint of the model.
     """
@@ -71,7 +71,7 @@ def open_store(folder: Path, *, model: str | None = None) -> tuple[VectorStore, 
     if model is not None and card.model != model:
         raise ValueError(
             f"{folder} holds points of another model ({card.model[:16]!r}, not {model[:16]!r}): "
-            "name another folder."
+            "choose another folder."
         )
     if card.store in ("folder", "faiss"):
         return FolderStore.open(folder, card), card

@@ -22,16 +22,16 @@ _CONDITION = re.compile(r"\s*(?P<column>[^<>=!]+?)\s*(?P<operator><=|>=|=|<|>)\s
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What a column of a neighbour must be.
+    """A condition on a column of a neighbour.
 
     Attributes
     ----------
     column : str
-        One that is kept beside the points.
+        A column that is kept with the points.
     operator : {"=", "<", "<=", ">", ">="}
         How it is compared.
     value : str, int, float or bool
-        With what.
+        What it is compared with.
     """
 
     column: str
@@ -40,10 +40,10 @@ class Condition:
 
     @classmethod
     def parse(cls, text: str) -> Condition:
-        """Return the condition that a text such as "price <= 20" or "maker = 'acme'" is."""
+        """Parse a condition such as "price <= 20" or "maker = 'acme'"."""
         found = _CONDITION.fullmatch(text)
         if found is None or found["operator"] not in get_args(Operator):
-            raise ValueError(f"{text!r} is no condition: write it as price<=20 or maker=acme.")
+            raise ValueError(f"{text!r} is not a condition: write it as price<=20 or maker=acme.")
         operator = cast("Operator", found["operator"])
         return cls(found["column"], operator, _value_of(found["value"]))
 
@@ -55,7 +55,7 @@ class Hit:
     Attributes
     ----------
     id : int or str
-        What it is called.
+        Its id.
     similarity, distance : float
         Large, and small, for the alike.
     fields : dict
@@ -69,7 +69,7 @@ class Hit:
 
 
 class VectorStore(Protocol):
-    """Points by id that are kept, with columns beside them."""
+    """A store of points by id, with columns."""
 
     @property
     def metric(self) -> Metric:
@@ -80,16 +80,16 @@ class VectorStore(Protocol):
         """How many there are."""
 
     def upsert(self, ids: Sequence[Hashable], points: Points, columns: Any) -> None:
-        """Take in points and an Arrow table of as many rows; what has an id already is replaced."""
+        """Add points and an Arrow table of as many rows; those with existing ids are replaced."""
 
     def query(self, points: Points, k: int, where: Sequence[Condition] = ()) -> list[list[Hit]]:
         """Return the nearest of those that meet all conditions, most similar first, `k` at most."""
 
     def flush(self) -> None:
-        """Have all of it on the disk."""
+        """Write everything to disk."""
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
 
 
 def distance_from(metric: Metric, similarity: float) -> float:
@@ -101,7 +101,8 @@ def check_condition(condition: Condition, columns: Sequence[str]) -> None:
     """Refuse a condition on a column that is not kept."""
     if condition.column not in (*columns, ID):
         raise ValueError(
-            f"The index keeps no column {condition.column!r}: it has {', '.join((ID, *columns))}."
+            f"The index has no column {condition.column!r}: its columns are "
+            f"{', '.join((ID, *columns))}."
         )
 
 

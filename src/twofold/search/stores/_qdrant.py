@@ -115,7 +115,7 @@ class QdrantStore:
             return models.FieldCondition(key=condition.column, match=models.MatchValue(value=value))
         if isinstance(value, str):
             raise ValueError(
-                f"Qdrant compares text by = alone, got {condition.operator} {value!r}."
+                f"Qdrant only compares text with =, got {condition.operator} {value!r}."
             )
         bounds = {"<": ("lt",), "<=": ("lte",), ">": ("gt",), ">=": ("gte",), "=": ("lte", "gte")}
         limits = dict.fromkeys(bounds[condition.operator], float(value))
@@ -138,15 +138,15 @@ class QdrantStore:
         except ApiException as error:
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise OSError(
-                f"Qdrant does not answer at {self._place} ({reason}): start it there, or name "
+                f"Qdrant does not answer at {self._place} ({reason}): start it there, or give "
                 "another --url."
             ) from error
         except RuntimeError as error:
             if "already accessed" not in str(error):
                 raise
             raise OSError(
-                f"{self._place} is in use by another program: end it, or run Qdrant's server and "
-                "name its --url."
+                f"{self._place} is in use by another program: stop it, or run a Qdrant server and "
+                "give its --url."
             ) from error
 
 

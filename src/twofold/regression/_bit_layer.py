@@ -1,4 +1,4 @@
-"""A map after a network's outputs, so that their signs say as much as signs can."""
+"""A linear map after a network's outputs, so that taking signs loses little."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from torch import nn
 from twofold.regression._network_embedder import NetworkEmbedder
 
 
-class BitRotation(nn.Linear):
-    """o ↦ (s · o + m) R + c: outputs in the targets' own coordinates, rotated or refitted."""
+class BitLayer(nn.Linear):
+    """o ↦ (s · o + m) M + c: outputs in the targets' own coordinates, rotated or refitted."""
 
 
-def with_rotation(
+def with_bit_layer(
     embedder: NetworkEmbedder,
-    rotation: NDArray[np.floating],
+    matrix: NDArray[np.floating],
     offset: NDArray[np.floating] | None = None,
 ) -> NetworkEmbedder:
-    """Return an embedder whose points are those of another, times a matrix.
+    """Return an embedder whose points are those of another, times a matrix, moved.
 
     Parameters
     ----------
     embedder : NetworkEmbedder
         Trained; left as it is.
-    rotation : ndarray of float, shape (dim, n_bits)
-        R, or any matrix.
+    matrix : ndarray of float, shape (dim, n_bits)
+        M.
     offset : ndarray of float, shape (n_bits,), optional
         c, added after it; 0 by default.
     """
-    scale, dim = embedder.output_scale, rotation.shape[0]
+    scale, dim = embedder.output_scale, matrix.shape[0]
     mean = np.zeros(dim, dtype=np.float32) if scale is None else scale.mean
     size = 1.0 if scale is None else float(scale.scale)
-    bias = mean @ rotation + (0 if offset is None else offset)
-    head = BitRotation(dim, rotation.shape[1])
+    bias = mean @ matrix + (0 if offset is None else offset)
+    head = BitLayer(dim, matrix.shape[1])
     with torch.no_grad():
-        head.weight.copy_(torch.from_numpy(np.asarray(size * rotation.T, dtype=np.float32)))
+        head.weight.copy_(torch.from_numpy(np.asarray(size * matrix.T, dtype=np.float32)))
         head.bias.copy_(torch.from_numpy(np.asarray(bias, dtype=np.float32)))
     assert isinstance(embedder.network, nn.Sequential)
     network = nn.Sequential(*copy.deepcopy(embedder.network), head.to(embedder.device)).eval()
