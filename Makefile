@@ -52,9 +52,11 @@ faults: $(READY)
 clean:
 	rm -rf .venv docs/_build docs/gallery docs/reference/generated
 
-# What is imported is compiled then; the rest, most of it, never.
+# What is imported is compiled then; the rest, most of it, never. The pip that comes with Python 3.11
+# reads the index at twice the price.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --upgrade pip
 	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)
 

@@ -54,3 +54,11 @@ class PageServer:
     def stop(self) -> tuple[int, str]:
         """End it by Ctrl-C; return its exit code and what it said of errors."""
         return self._running.stop()
+
+
+def wait_until(page, condition, arg=None):
+    """Wait until JavaScript is true, asked twenty times a second.
+
+    Asked at every frame, as Playwright does by default, each frame is drawn, by this processor.
+    """
+    page.wait_for_function(condition, arg=arg, polling=50)

@@ -9,6 +9,10 @@ from asked_page import PageServer
 from running import Running, write_pictures
 
 CHROMIUM = Path("/usr/bin/chromium")
+DESKTOP = {"width": 1280, "height": 800}
+EMPTY = "<!doctype html><link rel=icon href=data:,>"
+PATIENCE = 120_000
+"""Milliseconds: a server that starts on a busy machine takes half a minute."""
 
 
 @pytest.fixture(scope="session")
@@ -41,28 +45,50 @@ def page_server(browser, tmp_path_factory):
     assert (code, errors) == (0, "")
 
 
-@pytest.fixture
-def window(browser):
-    """A window with no cookies and no storage of another test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(20_000)
+@pytest.fixture(scope="session")
+def tab(browser):
+    """One tab for all: each new one would be two processes more, and the page compiled anew."""
+    context = browser.new_context(viewport=DESKTOP)
+    context.set_default_timeout(PATIENCE)
     yield context.new_page()
     context.close()
+
+
+@pytest.fixture
+def window(tab, page_server):
+    """The tab as it was at first, with no cookies and no storage of another test."""
+    yield tab
+    # A page of the same origin keeps the tab's process; this one stores and fetches nothing.
+    empty = f"{page_server.origin}/empty"
+    tab.route(empty, lambda asked: asked.fulfill(content_type="text/html", body=EMPTY))
+    tab.goto(empty)
+    tab.unroute(empty)
+    tab.context.clear_cookies()
+    kept = {"origin": page_server.origin, "storageTypes": "all"}
+    session = tab.context.new_cdp_session(tab)
+    session.send("Storage.clearDataForOrigin", kept)
+    session.detach()
+    tab.emulate_media(color_scheme="light")
+    tab.set_viewport_size(DESKTOP)
 
 
 @pytest.fixture
 def page(window, page_server):
     """The page, opened by its link; at the end nothing went wrong, and nothing went elsewhere."""
     wrongs: list[str] = []
-    window.on(
-        "console", lambda said: said.type in ("error", "warning") and wrongs.append(said.text)
-    )
-    window.on("pageerror", lambda error: wrongs.append(str(error)))
     own = tuple(
         page_server.origin.replace("http", scheme, 1) for scheme in ("http", "ws", "blob:http")
     )
-    window.on("request", lambda asked: asked.url.startswith(own) or wrongs.append(asked.url))
+    listeners = {
+        "console": lambda said: said.type in ("error", "warning") and wrongs.append(said.text),
+        "pageerror": lambda error: wrongs.append(str(error)),
+        "request": lambda asked: asked.url.startswith(own) or wrongs.append(asked.url),
+    }
+    for event, listener in listeners.items():
+        window.on(event, listener)
     window.goto(page_server.link)
     window.wait_for_selector(".question")
     yield window
+    for event, listener in listeners.items():
+        window.remove_listener(event, listener)
     assert wrongs == []

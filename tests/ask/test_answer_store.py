@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
-import textwrap
 
 import pytest
 
 from twofold.ask._store import AnswerStore, Look, stored_ids
 
 IDS = [(0, f"item {number}") for number in range(12)]
+MANY_IDS = [(0, str(number)) for number in range(500)]
 
 
 def pair(key, items=(0, 1), same=True, who="Anna", **more):
@@ -131,26 +129,32 @@ def test_a_database_of_something_else_or_of_another_version_is_refused(store, fi
         AnswerStore(other, IDS)
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and kill -9")
 def test_what_was_confirmed_outlives_a_kill(file):
     """A process confirms each answer on its output after `add`, and is killed on the way."""
-    writer = textwrap.dedent("""
-        import sys
-        from pathlib import Path
-        from twofold.ask._store import AnswerStore, Look
-        ids = [(0, str(number)) for number in range(500)]
-        store = AnswerStore(Path(sys.argv[1]), ids)
-        for number in range(499):
-            store.add(Look(f"k{number}", "me", "pair", (number, number + 1), (True,)))
-            print(f"k{number}", flush=True)
-    """)
-    command = [sys.executable, "-c", writer, str(file)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    confirmed = [process.stdout.readline().strip() for _ in range(23)]
-    os.kill(process.pid, signal.SIGKILL)
-    confirmed += [line.strip() for line in process.stdout if line.endswith("\n")]
-    process.stdout.close()
-    process.wait()
-    store = AnswerStore(file, [(0, str(number)) for number in range(500)])
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        _confirm_answers(file, writing)
+    os.close(writing)
+    with open(reading) as output:
+        confirmed = [output.readline().strip() for _ in range(23)]
+        os.kill(child, signal.SIGKILL)
+        confirmed += [line.strip() for line in output if line.endswith("\n")]
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    store = AnswerStore(file, MANY_IDS)
+    assert all(confirmed)
     assert set(confirmed) <= {kept.look.key for kept in store.looks()}
     store.close()
+
+
+def _confirm_answers(file, output):
+    """Add one answer after the other, say so, and never come back."""
+    try:
+        store = AnswerStore(file, MANY_IDS)
+        for number in range(len(MANY_IDS) - 1):
+            store.add(Look(f"k{number}", "me", "pair", (number, number + 1), (True,)))
+            os.write(output, f"k{number}\n".encode())
+        signal.pause()
+    finally:
+        os._exit(1)

@@ -2,6 +2,8 @@
 
 import re
 
+from asked_page import wait_until
+
 
 def names(page):
     return page.eval_on_selector_all(".question .name", "all => all.map((one) => one.textContent)")
@@ -25,13 +27,12 @@ def act(page, key):
     """Press a key and wait for another question."""
     before = question(page)
     page.keyboard.press(key)
-    page.wait_for_function(
-        "(id) => document.querySelector('.question')?.dataset.id !== id", arg=before
-    )
+    wait_until(page, "(id) => document.querySelector('.question')?.dataset.id !== id", arg=before)
 
 
 def wait_saved(page, n):
-    page.wait_for_function(
+    wait_until(
+        page,
         "(n) => parseInt(document.querySelector('#counts').textContent.replace(/,/g, '')) === n "
         "&& document.querySelector('#saved').textContent === 'saved'",
         arg=n,
@@ -48,7 +49,7 @@ def find_kind(page, kind):
 
 
 def saved_counts(page):
-    page.wait_for_function("() => document.querySelector('#saved').textContent === 'saved'")
+    wait_until(page, "() => document.querySelector('#saved').textContent === 'saved'")
     page.wait_for_timeout(100)
     return n_answers(page)
 
@@ -154,7 +155,7 @@ def test_answers_outlive_a_killed_server_and_a_reload(window, page_server):
     window.wait_for_selector(".question")
     before = saved_counts(window)
     page_server.kill()
-    window.wait_for_function("() => document.body.dataset.state === 'away'")
+    wait_until(window, "() => document.body.dataset.state === 'away'")
     find_kind(window, "pair")
     n_passed = window.evaluate(
         "Object.keys(localStorage).filter((k) => k.includes('outbox')).length"
@@ -164,7 +165,7 @@ def test_answers_outlive_a_killed_server_and_a_reload(window, page_server):
     assert "to be saved" in window.inner_text("#saved")
     act(window, "z")  # the last one never left the page, so it is taken back here
     page_server.start()
-    window.wait_for_function("() => document.body.dataset.state === 'refused'", timeout=30_000)
+    wait_until(window, "() => document.body.dataset.state === 'refused'")
     assert "open the link that it prints" in window.inner_text("#view-refused")
     window.goto(page_server.link)
     window.wait_for_selector(".question")

@@ -1,6 +1,7 @@
 """The other views of the page, in a real browser, and what holds for all of them."""
 
 import pytest
+from asked_page import wait_until
 
 VIEWS = ("pairs", "search", "search/3", "quality", "off", "map")
 
@@ -11,7 +12,7 @@ def go(page, view):
     if view == "search/3":
         page.wait_for_selector(".card")
     if view == "map":
-        page.wait_for_function("() => document.querySelector('.map-state').textContent === ''")
+        wait_until(page, "() => document.querySelector('.map-state').textContent === ''")
 
 
 def test_marks_in_a_search_are_saved_and_shown(page):
@@ -24,7 +25,7 @@ def test_marks_in_a_search_are_saved_and_shown(page):
     marked = page.locator(".card[data-said='true'] .right[aria-pressed='true']")
     assert marked.count() >= 1
     assert page.locator(".card[data-said='false']").count() >= 1
-    page.wait_for_function("() => document.querySelector('#saved').textContent === 'saved'")
+    wait_until(page, "() => document.querySelector('#saved').textContent === 'saved'")
     page.reload()
     page.wait_for_selector(".card")
     assert page.locator(".card[data-said='true']").count() >= 1
@@ -61,7 +62,7 @@ def test_a_file_that_is_no_image_is_refused_in_a_sentence(window, page_server, t
     with page.expect_response("**/drop?k=24") as answer:
         page.set_input_files("#drop-file", tmp_path / "words.png")
     assert answer.value.status == 422
-    page.wait_for_function("() => document.querySelector('#notice').textContent.includes('drop a')")
+    wait_until(page, "() => document.querySelector('#notice').textContent.includes('drop a')")
 
 
 def test_the_quality_is_said_in_a_sentence_with_its_reasons(page):
@@ -79,7 +80,7 @@ def test_a_pair_said_both_ways_is_off_and_can_be_answered_again(page):
     page.locator(".face").last.focus()
     page.keyboard.press("y")
     page.keyboard.press("n")
-    page.wait_for_function("() => document.querySelector('#saved').textContent === 'saved'")
+    wait_until(page, "() => document.querySelector('#saved').textContent === 'saved'")
     go(page, "off")
     entry = page.locator(".off", has_text="Said both ways").first
     entry.wait_for()
@@ -95,7 +96,7 @@ def test_the_map_is_drawn_and_shows_neighbours_of_what_is_chosen(page):
       const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
       return data.some((value, i) => i % 4 === 3 && value > 0);
     }"""
-    page.wait_for_function(drawn)
+    wait_until(page, drawn)
     page.focus("canvas")
     page.keyboard.press("Enter")
     page.wait_for_selector(".nearest button")
@@ -164,9 +165,7 @@ def test_a_name_is_remembered_and_sent(page):
     assert page.input_value("#who") == "Anna"
     page.keyboard.press("Escape")
     page.keyboard.press("z")
-    page.wait_for_function(
-        "() => document.querySelector('#notice').textContent.includes('nothing')"
-    )
+    wait_until(page, "() => document.querySelector('#notice').textContent.includes('nothing')")
 
 
 def test_words_that_only_one_text_has_are_told_apart(page):
@@ -186,7 +185,24 @@ def test_a_long_evening_leaves_nothing_behind(page):
     before = page.evaluate(count)
     for item in range(2, 8):
         page.evaluate("item => (location.hash = `search/${item}`)", item)
-        page.wait_for_function(
-            "item => document.querySelector('.subject img')?.src.includes(`/${item}?`)", arg=item
+        wait_until(
+            page,
+            "item => document.querySelector('.subject img')?.src.includes(`/${item}?`)",
+            arg=item,
         )
     assert page.evaluate(count) == before
+
+
+def test_a_server_with_nothing_to_ask_is_not_asked_again_at_once(page):
+    asking = """async () => {
+      const { Queue } = await import("/page/queue.js");
+      let asked = 0;
+      const ask = () => ++asked;
+      const queue = new Queue({ build: () => null, ask, onArrival: () => queue.take(null) });
+      queue.refill(null);
+      for (let i = 0; i < 50; i++) queue.receive({ list: [], items: {} }, []);
+      const whileDry = asked;
+      queue.refill(null, { now: true }); // the model has learnt
+      return [whileDry, asked];
+    }"""
+    assert page.evaluate(asking) == [1, 2]

@@ -9,12 +9,23 @@ from scipy.special import expit
 from twofold.asking import Population, Repeats, estimate_quality, log_odds, weighted_auroc
 from twofold.evaluation import pair_auroc
 
-RANKS = log_odds((np.arange(200) + 0.5) / 200)
-POPULATION = Population(RANKS, np.zeros(200), np.full(200, 50.0))
+
+def ranks_of(n):
+    return log_odds((np.arange(n) + 0.5) / n)
+
+
+def population_of(ranks):
+    """Return ten thousand pairs, as many of each rank."""
+    return Population(ranks, np.zeros(ranks.size), np.full(ranks.size, 1e4 / ranks.size))
+
+
+RANKS = ranks_of(200)
+POPULATION = population_of(RANKS)
+COARSE = ranks_of(100)  # for what is done very often
 
 
 def auroc_of(chance):
-    return weighted_auroc(RANKS, chance, 1 - chance)
+    return weighted_auroc(ranks_of(chance.size), chance, 1 - chance)
 
 
 def evening(chance, n, rng, slips=0.0):
@@ -22,11 +33,13 @@ def evening(chance, n, rng, slips=0.0):
 
     A fifth as many questions are asked twice.
     """
-    rows = np.where(rng.random(n) < 0.5, rng.integers(10, size=n), rng.integers(200, size=n))
+    n_ranks, ranks = chance.size, ranks_of(chance.size)
+    is_near = rng.random(n) < 0.5
+    rows = np.where(is_near, rng.integers(n_ranks // 20, size=n), rng.integers(n_ranks, size=n))
     same = (rng.random(n) < chance[rows]) != (rng.random(n) < slips)
     n_agreed = int((rng.random(n // 5) >= 2 * slips * (1 - slips)).sum())
     repeats = Repeats(n // 5, n_agreed)
-    return estimate_quality(RANKS[rows], np.zeros(n), same, POPULATION, rng, repeats)
+    return estimate_quality(ranks[rows], np.zeros(n), same, population_of(ranks), rng, repeats)
 
 
 def test_weighted_auroc_is_that_of_repeated_pairs():
@@ -40,9 +53,9 @@ def test_weighted_auroc_is_that_of_repeated_pairs():
 
 
 CURVES = {
-    "gradual": expit(1.5 * (RANKS - 2)),
-    "with a floor": 0.85 * expit(1.0 * (RANKS - 2)) + 0.03,
-    "sharp": expit(6.0 * (RANKS - 2)),
+    "gradual": expit(1.5 * (COARSE - 2)),
+    "with a floor": 0.85 * expit(1.0 * (COARSE - 2)) + 0.03,
+    "sharp": expit(6.0 * (COARSE - 2)),
 }
 
 
@@ -60,7 +73,7 @@ def test_the_interval_covers_the_truth_nearly_always(n, slips, n_drawn):
 
 
 def test_more_tests_give_a_narrower_interval():
-    chance, rng = expit(1.5 * (RANKS - 2)), np.random.default_rng(0)
+    chance, rng = expit(1.5 * (COARSE - 2)), np.random.default_rng(0)
     widths = [
         np.mean([one.high - one.low for one in (evening(chance, n, rng) for _ in range(6))])
         for n in (30, 120, 480)

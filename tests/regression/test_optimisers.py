@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -320,16 +317,3 @@ def test_steps_are_those_of_torch_s_own_optimiser(name):
             optimiser.step()
     for one, other in zip(*(network.parameters() for network in networks), strict=True):
         torch.testing.assert_close(one, other)
-
-
-def test_a_fit_does_without_torch_s_compiler():
-    # Its import takes seconds; in this process others may have asked for it.
-    code = (
-        "import sys, numpy as np\n"
-        "from twofold import MetricLearner, Network\n"
-        "X = np.random.default_rng(0).normal(size=(24, 4))\n"
-        "network = Network(max_epochs=1)\n"
-        "MetricLearner(embedder=network, device='cpu').fit(X, np.arange(24) % 2)\n"
-        "assert 'torch._dynamo' not in sys.modules, 'the compiler was imported'\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

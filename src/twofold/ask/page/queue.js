@@ -19,7 +19,6 @@ export class Queue {
 
   // A message of questions. `before` are those on the screen or just answered, of which the server may not have known yet.
   receive({ list, items, drop = [] }, before) {
-    this.asked = -Infinity;
     const dropped = new Set(drop);
     this.waiting = this.waiting.filter(({ question }) => !dropped.has(question.id));
     const known = new Set(
@@ -29,6 +28,8 @@ export class Queue {
     for (const question of fresh)
       this.waiting.push({ question, items: only(items, question), node: null });
     this.isDry = !fresh.length && !this.waiting.length;
+    if (this.isDry) this.#askLater();
+    else this.asked = -Infinity;
     this.#prepare();
     this.onArrival();
   }
@@ -58,6 +59,12 @@ export class Queue {
     const have = this.waiting.map(({ question }) => question.id);
     if (current) have.push(current.question.id);
     if (this.ask(have)) this.asked = performance.now();
+  }
+
+  // Whoever has nothing to ask says so at once: asked again at once, it would say so without end.
+  #askLater() {
+    clearTimeout(this.later);
+    this.later = setTimeout(() => this.isDry && this.refill(null, { now: true }), PATIENCE);
   }
 
   // The very next one at once, the others one by one while nobody presses a key.
