@@ -235,7 +235,7 @@ def test_an_epoch_size_that_is_no_count_is_refused(size):
     ("embedder", "error", "sentence"),
     [
         ("resnet", ValueError, "embedder must be one of 'auto', 'mlp', .* got 'resnet'"),
-        (Ridge, TypeError, r"must be an instance, got the class Ridge: write Ridge\(...\)"),
+        (Ridge, TypeError, r"must be an instance, got the class Ridge: pass Ridge\(...\)"),
         (KMeans(), TypeError, "embedder must be .* got KMeans"),
         (3, TypeError, "embedder must be .* got int"),
         (np.zeros(3), TypeError, "embedder must be .* got ndarray"),

@@ -216,5 +216,5 @@ def test_triplets_and_exact_methods_have_no_use_for_a_loss_of_pairs():
     triplets = TripletRelation([0, 1], [1, 0], [2, 2], 3)
     with pytest.raises(TypeError, match="OwnDot is a loss for pairs, but triplets only compare"):
         solve_targets(triplets, 2, loss=OwnDot())
-    with pytest.raises(ValueError, match="method='exact' is not possible: a loss of one's own"):
+    with pytest.raises(ValueError, match="method='exact' is not possible: your own loss"):
         solve_targets(LabelRelation(CLASSES), 2, loss=OwnDot(), method="exact")
