@@ -92,8 +92,11 @@ def test_a_pair_said_both_ways_is_off_and_can_be_answered_again(page):
 def test_the_map_is_drawn_and_shows_neighbours_of_what_is_chosen(page):
     go(page, "map")
     drawn = """() => {
-      const canvas = document.querySelector("canvas");
-      const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+      const { width, height } = document.querySelector("canvas");
+      // Of a copy, since the browser warns when the same canvas is read several times.
+      const copy = new OffscreenCanvas(width, height).getContext("2d");
+      copy.drawImage(document.querySelector("canvas"), 0, 0);
+      const data = copy.getImageData(0, 0, width, height).data;
       return data.some((value, i) => i % 4 === 3 && value > 0);
     }"""
     wait_until(page, drawn)
