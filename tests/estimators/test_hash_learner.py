@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import pickle
 import sys
+from dataclasses import replace
+from hashlib import sha256
 
 import numpy as np
 import pytest
+import torch
 from little_problems import OTHER, PAIRS, TRIPLETS, X, Y, three_blobs
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -17,7 +20,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from twofold import HashLearner, LabelRelation, MetricLearner, Network, PairRelation, load
 from twofold.estimators import _code_fitting
 from twofold.evaluation import pair_auroc
+from twofold.regression import BitClassifiers, NetworkEmbedder
 from twofold.regression._bit_layer import BitLayer
+from twofold.regression._joint_signs import JointSigns
 from twofold.search import NeighbourIndex, Rerank
 from twofold.targets import _codes, refine_bits
 
@@ -232,10 +237,47 @@ def test_bits_of_many_items_are_refitted_to_the_relation(request, name):
     assert agreement(quick_hasher().fit(BLURRED, y), y) > plain + 0.02
 
 
-def test_bits_of_pairs_and_of_few_label_vectors_are_left_as_they_are(refined_already):
-    for given in ({"relation": PAIRS}, {"y": SEVERAL}):
-        learner = quick_hasher().fit(X, **given)
-        assert not isinstance(list(learner.embedder_.network)[-1], BitLayer)
+def test_bits_of_pairs_and_of_few_label_vectors_are_not_refitted(refined_already):
+    last = {name: quick_hasher().fit(X, **given) for name, given in UNREFINED.items()}
+    layers = {name: type(list(fit.embedder_.network)[-1]) for name, fit in last.items()}
+    assert layers["pairs"] not in (BitLayer, JointSigns)
+    assert layers["labels"] is JointSigns
+
+
+UNREFINED = {"pairs": {"relation": PAIRS}, "labels": {"y": SEVERAL}}
+BETWEEN = (X + 6 * RNG(2).standard_normal(X.shape)).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", ["network", "classifier"])
+def test_bits_of_labels_are_rounded_together(name):
+    """Codes agree with those of the training items as their expected bits do, better than signs."""
+    learner = quick_hasher(n_bits=32, embedder=EMBEDDERS[name]).fit(X, Y)
+    margins = learner.bit_margins(BETWEEN)
+    if name == "network":
+        expected = with_network(learner, list(learner.embedder_.network)[:-1]).predict(BETWEEN)
+    else:
+        expected = np.tanh(BitClassifiers(learner.embedder_.models).predict(BETWEEN) / 2)
+    table = 2.0 * np.unpackbits(learner.codes_, axis=1) - 1
+    asked = expected @ table.T
+    alike = [one_correlation(np.sign(bits) @ table.T, asked) for bits in (expected, margins)]
+    assert alike[1] > alike[0]
+    assert ((margins >= 0) != (expected >= 0)).any()
+
+
+def with_network(learner: HashLearner, layers) -> NetworkEmbedder:
+    return replace(learner.embedder_, network=torch.nn.Sequential(*layers).eval())
+
+
+def one_correlation(left, right) -> float:
+    return float(np.mean([np.corrcoef(a, b)[0, 1] for a, b in zip(left, right, strict=True)]))
+
+
+def test_bits_of_several_views_are_signs():
+    images = np.repeat(X[:, None, :, None], 8, axis=3).astype(np.float32)
+    body = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.LazyLinear(12))
+    body(torch.from_numpy(images[:2]))
+    learner = quick_hasher(embedder=Network(body, max_epochs=2, views=2)).fit(images, Y)
+    assert not isinstance(list(learner.embedder_.network)[-1], JointSigns)
 
 
 @pytest.mark.parametrize("name", OF_LABELS)
@@ -316,19 +358,36 @@ def test_trees_see_images_as_rows_of_pixels():
     assert of_images.score(images, Y) > 0.95
 
 
+def test_classifiers_of_an_older_model_give_the_signs_that_they_predict(tmp_path):
+    pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    learner = quick_hasher(embedder="trees", n_bits=4).fit(BLURRED, Y)
+    folder = learner.save(tmp_path / "model")
+    text = json.dumps(json.loads((folder / "boosters.json").read_text())["classifiers"])
+    (folder / "boosters.json").write_text(text)
+    damaged(folder, sha256=sha256(text.encode()).hexdigest())
+    again = load(folder)
+    learner.embedder_.agreement = None
+    np.testing.assert_array_equal(again.bit_margins(OTHER[0]), learner.bit_margins(OTHER[0]))
+
+
 def test_a_damaged_model_of_classifiers_is_a_sentence(tmp_path):
     pytest.importorskip("lightgbm", reason="LightGBM is not installed")
     folder = quick_hasher(embedder="trees", n_bits=4).fit(X, Y).save(tmp_path / "model")
     whole = (folder / "boosters.json").read_text()
+    boosters, agreement = json.loads(whole)["classifiers"], json.loads(whole)["agreement"]
+    not_a_number = [[float("nan"), 0, 0, 0], *agreement[1:]]
     for text, sentence in [
         (whole[:-40], "is damaged"),
-        (json.dumps(json.loads(whole)[:3]), "a classifier for each of 4 bits"),
-        (json.dumps(["import os", *json.loads(whole)[1:]]), "not a booster"),
-        (json.dumps([0.5, *json.loads(whole)[1:]]), "bit 0 is not a classifier"),
-        ("{}", "does not contain a list"),
+        (json.dumps(boosters[:3]), "a classifier for each of 4 bits"),
+        (json.dumps(["import os", *boosters[1:]]), "not a booster"),
+        (json.dumps([0.5, *boosters[1:]]), "bit 0 is not a classifier"),
+        ('"tree"', "does not contain a list"),
+        (json.dumps({"agreement": agreement}), "does not contain a list"),
+        (json.dumps({"classifiers": boosters}), "has no agreement of bits"),
+        (json.dumps({"classifiers": boosters, "agreement": agreement[:3]}), "table of 4 × 4"),
+        (json.dumps({"classifiers": boosters, "agreement": not_a_number}), "table of 4 × 4"),
+        (json.dumps({"classifiers": boosters, "agreement": "all"}), "has no agreement of bits"),
     ]:
-        from hashlib import sha256
-
         (folder / "boosters.json").write_text(text)
         damaged(folder, sha256=sha256(text.encode()).hexdigest())
         with pytest.raises(ValueError, match=sentence):

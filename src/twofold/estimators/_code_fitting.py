@@ -23,12 +23,14 @@ from twofold.regression import (
     OutputScale,
     TrainingConfig,
     TrainingHistory,
+    code_agreement,
     fit_bit_classifiers,
     fit_embedder,
     is_bit_classifier,
     possible_regression,
     take_rows,
     with_bit_layer,
+    with_joint_signs,
     workers,
 )
 from twofold.relations import LabelRelation, Relation
@@ -86,7 +88,8 @@ class BitFitting:
         if is_bit_classifier(self.embedder):
             began = time.perf_counter()
             wanted = points if which is None else points[which]
-            fitted = fit_bit_classifiers(self.embedder, X, wanted, items, self.rng)
+            agreement = _agreement(solution, items)
+            fitted = fit_bit_classifiers(self.embedder, X, wanted, items, self.rng, agreement)
             return BitFit(fitted, None, time.perf_counter() - began)
         if solution.method in ("two-step", "whole"):
             points = np.where(points >= 0, np.float32(1), np.float32(-1))
@@ -94,7 +97,8 @@ class BitFitting:
         if not isinstance(fit.embedder, NetworkEmbedder) or regression == "direction":
             return fit
         began = time.perf_counter()
-        embedder = self._fitted_to_signs(fit.embedder, X, solution, relation, items)
+        is_expected = regression == "likelihood"
+        embedder = self._fitted_to_signs(fit.embedder, X, solution, relation, items, is_expected)
         return replace(fit, embedder=embedder, seconds=fit.seconds + time.perf_counter() - began)
 
     def _regressed(
@@ -138,11 +142,14 @@ class BitFitting:
         solution: CodeSolution,
         relation: Relation,
         items: NDArray[np.int64],
+        is_expected: bool,
     ) -> NetworkEmbedder:
         """Return a network with a map after it that suits what it gives, not what it should."""
         is_refined = isinstance(relation, LabelRelation) and len(items) >= FEWEST_REFINED
-        if solution.method not in (("rotated", "codewords") if is_refined else ("rotated",)):
-            return embedder
+        if solution.method != "rotated" and not (is_refined and solution.method == "codewords"):
+            if not is_expected or embedder.n_views > 1:  # views are averaged after the bits
+                return embedder
+            return with_joint_signs(embedder, _agreement(solution, items))
         if len(items) > MOST_REFINED:
             items = np.sort(self.rng.choice(items, MOST_REFINED, replace=False))
         outputs = workers(embedder.device).agreed(embedder.predict(take_rows(X, items)), self.rng)
@@ -158,3 +165,11 @@ class BitFitting:
         wanted = items if which is None else which[items]
         refined = refine_bits(outputs @ turn, wanted, table, embedder.device)
         return with_bit_layer(embedder, turn @ refined.matrix, refined.offset)
+
+
+def _agreement(solution: CodeSolution, items: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return what items are compared with: see `JointSigns`."""
+    if solution.which is None:
+        return code_agreement(solution.table[items])
+    counts = np.bincount(solution.which[items], minlength=len(solution.points))
+    return code_agreement(solution.table, counts)

@@ -10,7 +10,7 @@ from twofold.regression._bit_classifiers import (
     is_bit_classifier,
     trees,
 )
-from twofold.regression._bit_layer import with_bit_layer
+from twofold.regression._bit_layer import with_bit_layer, with_joint_signs
 from twofold.regression._embedder_files import (
     Embedder,
     check_embedding,
@@ -44,6 +44,7 @@ from twofold.regression._fit import (
 from twofold.regression._input_checks import check_features, preprocessed, sound_features
 from twofold.regression._inputs import Inputs
 from twofold.regression._joining import workers
+from twofold.regression._joint_signs import code_agreement
 from twofold.regression._layers import (
     WIDEST,
     LayerNames,
@@ -141,6 +142,7 @@ __all__ = [
     "check_features",
     "check_points",
     "checkpoint_path",
+    "code_agreement",
     "describe_embedder",
     "epoch_callback",
     "equal_rows",
@@ -189,6 +191,7 @@ __all__ = [
     "validation_loss",
     "with_bit_layer",
     "with_feature_skip",
+    "with_joint_signs",
     "workers",
     "write_embedder",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import sparse
@@ -13,6 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from twofold._core.threads import allowed_threads
 from twofold.regression._features import n_rows
+from twofold.regression._joint_signs import SMALLEST, JointSigns
 from twofold.regression._regressor import RegressorEmbedder, draw_open_seeds, take_rows
 
 TREES: dict[str, Any] = {
@@ -35,11 +37,14 @@ class BitClassifiers(RegressorEmbedder):
     models : list
         Of each bit a fitted scikit-learn classifier of two classes, a LightGBM booster, or the
         number 1.0 or -1.0 of a bit that all items share.
+    agreement : ndarray of float32, shape (n_bits, n_bits), or None
+        Of the training items' codes, from `code_agreement`: bits are rounded together, see
+        `JointSigns`. None takes each sign by itself.
     """
 
-    def __init__(self, models: list[Any]) -> None:
+    def __init__(self, models: list[Any], agreement: NDArray[np.float32] | None = None) -> None:
         super().__init__(models)
-        self.models = models
+        self.models, self.agreement = models, agreement
 
     @property
     def template(self) -> Any:
@@ -48,7 +53,16 @@ class BitClassifiers(RegressorEmbedder):
 
     def _predict(self, X: Any) -> NDArray[np.float32]:
         columns = _side_by_side(_decided, [(model, X) for model in self.models])
-        return np.stack(columns, axis=1)
+        margins = np.stack(columns, axis=1)
+        if self.agreement is None:
+            return margins
+        columns = [
+            _expected(model, some) for model, some in zip(self.models, margins.T, strict=True)
+        ]
+        expected = torch.from_numpy(np.stack(columns, axis=1))
+        with torch.inference_mode():
+            signs = JointSigns(torch.from_numpy(self.agreement)).signs(expected).numpy()
+        return np.asarray(signs * np.abs(margins).clip(SMALLEST), dtype=np.float32)
 
 
 def trees() -> Any:
@@ -76,6 +90,7 @@ def fit_bit_classifiers(
     points: NDArray[np.floating],
     items: NDArray[np.int64],
     rng: np.random.Generator,
+    agreement: NDArray[np.float32] | None = None,
 ) -> BitClassifiers:
     """Fit a clone of `classifier` to each bit, side by side on all cores.
 
@@ -92,6 +107,8 @@ def fit_bit_classifiers(
         Rows of `X`.
     rng : Generator
         Of open seeds.
+    agreement : ndarray of float32, shape (n_bits, n_bits), optional
+        Rounds the bits together; see `BitClassifiers`.
     """
     template = trees() if isinstance(classifier, str) else classifier
     jobs = []
@@ -104,7 +121,7 @@ def fit_bit_classifiers(
             jobs.append((model, _flat(rows), column))
         else:
             jobs.append((model, rows, column))
-    return BitClassifiers(_side_by_side(_fitted, jobs))
+    return BitClassifiers(_side_by_side(_fitted, jobs), agreement)
 
 
 def _side_by_side(work: Any, jobs: list[tuple[Any, ...]]) -> list[Any]:
@@ -141,6 +158,13 @@ def _decided(model: Any, X: Any) -> NDArray[np.float32]:
     else:
         values = 2.0 * model.predict(X) - 1
     return np.asarray(values, dtype=np.float32).reshape(-1)
+
+
+def _expected(model: Any, margins: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the expected bit, between -1 and 1: 2p - 1, if margins are log-odds or that itself."""
+    if hasattr(model, "model_to_string") or hasattr(model, "decision_function"):
+        return np.tanh(margins / 2)
+    return margins.clip(-1, 1)
 
 
 def _as_array(X: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A linear map after a network's outputs, so that taking signs loses little."""
+"""What comes after a network's outputs, so that taking signs loses little."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from twofold.regression._joint_signs import JointSigns
 from twofold.regression._network_embedder import NetworkEmbedder
 
 
@@ -45,3 +46,19 @@ def with_bit_layer(
     return NetworkEmbedder(
         network, embedder.input_shape, embedder.device, embedder.name, None, embedder.n_views
     )
+
+
+def with_joint_signs(embedder: NetworkEmbedder, agreement: NDArray[np.float32]) -> NetworkEmbedder:
+    """Return an embedder of expected bits whose bits are rounded together; see `JointSigns`.
+
+    Parameters
+    ----------
+    embedder : NetworkEmbedder
+        Trained, of one view an item; left as it is.
+    agreement : ndarray of float32, shape (n_bits, n_bits)
+        Of the training items' codes, from `code_agreement`.
+    """
+    turned = with_bit_layer(embedder, np.eye(len(agreement)))
+    assert isinstance(turned.network, nn.Sequential)
+    turned.network.append(JointSigns(torch.from_numpy(agreement).to(embedder.device)))
+    return turned

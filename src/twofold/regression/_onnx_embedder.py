@@ -14,6 +14,7 @@ from twofold.regression._bit_layer import BitLayer
 from twofold.regression._embedder_files import Embedder
 from twofold.regression._expected_target import ExpectedTarget
 from twofold.regression._feature_skip import SKIP_RATE, FeatureSkip
+from twofold.regression._joint_signs import LEAST_GAIN, SMALLEST, JointSigns
 from twofold.regression._layers import FEATURES, OUTPUT
 from twofold.regression._network_embedder import NetworkEmbedder, OutputScale
 from twofold.regression._onnx_layers import array_of, write_module
@@ -98,15 +99,54 @@ def _write_scaling(graph: OnnxGraph, scaling: InputScaling) -> Value:
 
 
 def _write_head(graph: OnnxGraph, head: nn.Module, output: Value) -> Value:
-    """Add what comes after a network: the expected target, the direction, or the bits' map."""
+    """Add what comes after a network: the expected target, the direction, or what makes bits."""
     if isinstance(head, TargetDirection):
         return graph.times(graph.normalised(output), float(head.length))
     if isinstance(head, BitLayer):
         return graph.affine(output, array_of(head.weight).T, array_of(head.bias))
+    if isinstance(head, JointSigns):
+        return _write_joint_signs(graph, head, output)
     assert isinstance(head, ExpectedTarget)
     targets = array_of(head.targets)
     log_odds = graph.affine(output, targets.T / np.float32(math.sqrt(targets.shape[1])))
     return graph.affine(graph.add("Softmax", log_odds, attributes={"axis": 1}), targets)
+
+
+def _write_joint_signs(graph: OnnxGraph, head: JointSigns, expected: Value) -> Value:
+    """Add z · |e|: the steps of `JointSigns.signs`, each of which may flip a bit of every item."""
+    matrix = array_of(head.agreement)
+    agreement, diagonal = graph.constant(matrix), graph.constant(matrix.diagonal())
+    axes, tiny = graph.constant([1], np.int64), graph.constant(SMALLEST)
+    least = graph.constant(LEAST_GAIN)
+
+    def along_rows(operator: str, value: Value) -> Value:
+        return graph.add(operator, value, axes, attributes={"keepdims": 1})
+
+    is_set = graph.add("GreaterOrEqual", expected, graph.constant(0.0))
+    signs = graph.add("Where", is_set, graph.constant(1.0), graph.constant(-1.0))
+    asked = graph.add("MatMul", expected, agreement)
+    held = graph.add("MatMul", signs, agreement)
+    along = graph.add("Max", along_rows("ReduceSum", graph.add("Mul", signs, asked)), tiny)
+    length = graph.add("Div", along_rows("ReduceSum", graph.add("Mul", signs, held)), along)
+    length = graph.add("Max", length, graph.constant(1.0))
+    pull = graph.add("Sub", held, graph.add("Mul", length, asked))
+    for _ in range(head.most_flips):
+        gains = graph.add("Sub", graph.add("Mul", signs, pull), diagonal)
+        best = along_rows("ReduceMax", gains)
+        is_best = graph.add("GreaterOrEqual", gains, graph.add("Sub", best, least))
+        which = graph.cast(is_best, np.float32)
+        which = graph.add("ArgMax", which, attributes={"axis": 1, "keepdims": 1})
+        is_worth = graph.add("Greater", best, least)
+        present = graph.add("GatherElements", signs, which, attributes={"axis": 1})
+        change = graph.add("Where", is_worth, graph.times(present, -2.0), graph.constant(0.0))
+        signs = graph.add(
+            "ScatterElements", signs, which, change, attributes={"axis": 1, "reduction": "add"}
+        )
+        rows = graph.add("Gather", agreement, which, attributes={"axis": 0})
+        rows = graph.add("Flatten", rows, attributes={"axis": 2})
+        pull = graph.add("Add", pull, graph.add("Mul", change, rows))
+    sizes = graph.add("Max", graph.add("Abs", expected), tiny)
+    return graph.add("Mul", signs, sizes)
 
 
 def _write_centred(graph: OnnxGraph, projection: ProjectionLayer) -> Value:

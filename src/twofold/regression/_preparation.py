@@ -18,6 +18,7 @@ from twofold.regression._expected_target import ExpectedTarget
 from twofold.regression._fast_networks import FAST_NETWORKS, whiten_patches
 from twofold.regression._feature_skip import FeatureSkip
 from twofold.regression._features import Features, spread_evenly
+from twofold.regression._joint_signs import JointSigns
 from twofold.regression._networks import DROPOUT, build_network
 from twofold.regression._projection import FeaturesAsGiven, Projection
 from twofold.regression._ridge_map import RidgeMap
@@ -152,6 +153,9 @@ def _build(
     last = f"{len(network)}.weight"
     if last in state:
         network.append(BitLayer(*state[last].shape[::-1]))
+    agreement = state.get(f"{len(network)}.agreement")
+    if agreement is not None:
+        network.append(JointSigns(agreement))
     return network
 
 
