@@ -272,6 +272,17 @@ def one_correlation(left, right) -> float:
     return float(np.mean([np.corrcoef(a, b)[0, 1] for a, b in zip(left, right, strict=True)]))
 
 
+@pytest.mark.parametrize("n_bits", [1, 32])
+def test_onnx_rounds_bits_together_as_transform_does(tmp_path, n_bits):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    learner = quick_hasher(n_bits=n_bits).fit(X, Y > 0)
+    session = runtime.InferenceSession(str(learner.to_onnx(tmp_path / "codes.onnx")))
+    (codes,) = session.run(["points"], {"features": BETWEEN})
+    same = (codes == learner.transform(BETWEEN)).all(axis=1)
+    assert same.mean() > 0.95  # sums of another order may differ where two flips are worth the same
+
+
 def test_bits_of_several_views_are_signs():
     images = np.repeat(X[:, None, :, None], 8, axis=3).astype(np.float32)
     body = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.LazyLinear(12))

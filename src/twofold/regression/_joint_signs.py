@@ -52,7 +52,7 @@ def code_agreement(
     shares = np.ones(len(signs)) if counts is None else counts.astype(np.float64)
     shares = shares / shares.sum()
     agreement = (signs * shares[:, None]).T @ signs + RIDGE * np.eye(signs.shape[1])
-    return agreement.astype(np.float32)
+    return np.asarray(agreement, dtype=np.float32)
 
 
 class JointSigns(nn.Module):
