@@ -272,11 +272,11 @@ def one_correlation(left, right) -> float:
     return float(np.mean([np.corrcoef(a, b)[0, 1] for a, b in zip(left, right, strict=True)]))
 
 
-@pytest.mark.parametrize("n_bits", [1, 32])
-def test_onnx_rounds_bits_together_as_transform_does(tmp_path, n_bits):
+@pytest.mark.parametrize(("n_bits", "y"), [(1, Y > 0), (32, Y)])
+def test_onnx_rounds_bits_together_as_transform_does(tmp_path, n_bits, y):
     pytest.importorskip("onnx", reason="onnx is not installed")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-    learner = quick_hasher(n_bits=n_bits).fit(X, Y > 0)
+    learner = quick_hasher(n_bits=n_bits, embedder=EMBEDDERS["network"]).fit(X, y)
     session = runtime.InferenceSession(str(learner.to_onnx(tmp_path / "codes.onnx")))
     (codes,) = session.run(["points"], {"features": BETWEEN})
     same = (codes == learner.transform(BETWEEN)).all(axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from twofold.regression import code_agreement
+from twofold.regression import _joint_signs, code_agreement
 from twofold.regression._joint_signs import RIDGE, JointSigns
 
 RNG = np.random.default_rng
@@ -34,6 +34,15 @@ def test_agreement_is_the_mean_outer_product_of_codes_and_a_ridge():
     np.testing.assert_allclose(code_agreement(TABLE, counts), wanted + RIDGE * np.eye(8), rtol=1e-6)
     repeated = np.repeat(TABLE, counts, axis=0)
     np.testing.assert_allclose(code_agreement(repeated), code_agreement(TABLE, counts), rtol=1e-6)
+
+
+def test_agreement_of_many_codes_is_summed_in_parts(monkeypatch):
+    codes = np.where(RNG(0).random((40, 8)) < 0.5, 1, -1).astype(np.int8)
+    counts = RNG(1).integers(0, 5, 40)
+    whole = [code_agreement(codes, some) for some in (None, counts)]
+    monkeypatch.setattr(_joint_signs, "CODES_AT_ONCE", 7)
+    for some, wanted in zip((None, counts), whole, strict=True):
+        np.testing.assert_allclose(code_agreement(codes, some), wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(5))

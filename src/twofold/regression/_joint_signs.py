@@ -27,6 +27,7 @@ LEAST_GAIN = 1e-3
 it is where two bits are the same of all classes."""
 SMALLEST = 1e-6
 """A margin of 0 has no sign."""
+CODES_AT_ONCE = 2**14
 MOST_FLIPS = 4
 """One bit in so many: with one in two, no score above differs by more than .0001."""
 
@@ -48,11 +49,15 @@ def code_agreement(
     agreement : ndarray of float32, shape (n_bits, n_bits)
         Σ_g t_g t_gᵀ / n + 0.1 · I.
     """
-    signs = codes.astype(np.float64)
-    shares = np.ones(len(signs)) if counts is None else counts.astype(np.float64)
-    shares = shares / shares.sum()
-    agreement = (signs * shares[:, None]).T @ signs + RIDGE * np.eye(signs.shape[1])
-    return np.asarray(agreement, dtype=np.float32)
+    n_codes, n_bits = codes.shape
+    sums = np.zeros((n_bits, n_bits))
+    for start in range(0, n_codes, CODES_AT_ONCE):
+        some = slice(start, start + CODES_AT_ONCE)
+        signs = codes[some].astype(np.float64)
+        weighted = signs if counts is None else signs * counts[some, None]
+        sums += weighted.T @ signs
+    n_items = n_codes if counts is None else counts.sum()
+    return np.asarray(sums / n_items + RIDGE * np.eye(n_bits), dtype=np.float32)
 
 
 class JointSigns(nn.Module):
