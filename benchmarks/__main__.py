@@ -56,6 +56,7 @@ ONLY_BY_NAME = (
     "distributed",
     "scale",
     "code_learning",
+    "rounded_codes",
 )
 """These take a quarter of an hour or more."""
 
