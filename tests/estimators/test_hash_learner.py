@@ -242,6 +242,8 @@ def test_bits_of_pairs_and_of_few_label_vectors_are_not_refitted(refined_already
     layers = {name: type(list(fit.embedder_.network)[-1]) for name, fit in last.items()}
     assert layers["pairs"] not in (BitLayer, JointSigns)
     assert layers["labels"] is JointSigns
+    by_classifiers = quick_hasher(embedder=LogisticRegression()).fit(X, relation=PAIRS)
+    assert by_classifiers.embedder_.agreement is None
 
 
 UNREFINED = {"pairs": {"relation": PAIRS}, "labels": {"y": SEVERAL}}

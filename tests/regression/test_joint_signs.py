@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from twofold.regression import _joint_signs, code_agreement
+from twofold.regression import code_agreement
 from twofold.regression._joint_signs import RIDGE, JointSigns
 
 RNG = np.random.default_rng
@@ -28,27 +28,23 @@ def cost(bits, expected, agreement) -> float:
     return float(error @ agreement @ error)
 
 
+def agreement_of(codes) -> np.ndarray:
+    """Return G of codes that one item has each."""
+    return code_agreement(codes, np.ones(len(codes), dtype=int))
+
+
 def test_agreement_is_the_mean_outer_product_of_codes_and_a_ridge():
     counts = np.array([3, 0, 2])
     wanted = sum(n * np.outer(code, code) for n, code in zip(counts, TABLE, strict=True)) / 5
     np.testing.assert_allclose(code_agreement(TABLE, counts), wanted + RIDGE * np.eye(8), rtol=1e-6)
     repeated = np.repeat(TABLE, counts, axis=0)
-    np.testing.assert_allclose(code_agreement(repeated), code_agreement(TABLE, counts), rtol=1e-6)
-
-
-def test_agreement_of_many_codes_is_summed_in_parts(monkeypatch):
-    codes = np.where(RNG(0).random((40, 8)) < 0.5, 1, -1).astype(np.int8)
-    counts = RNG(1).integers(0, 5, 40)
-    whole = [code_agreement(codes, some) for some in (None, counts)]
-    monkeypatch.setattr(_joint_signs, "CODES_AT_ONCE", 7)
-    for some, wanted in zip((None, counts), whole, strict=True):
-        np.testing.assert_allclose(code_agreement(codes, some), wanted, rtol=1e-6)
+    np.testing.assert_allclose(agreement_of(repeated), code_agreement(TABLE, counts), rtol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_no_bit_that_is_flipped_alone_would_fit_better(seed):
     rng = RNG(seed)
-    agreement = code_agreement(np.where(rng.random((20, 16)) < 0.5, 1, -1)).astype(float)
+    agreement = agreement_of(np.where(rng.random((20, 16)) < 0.5, 1, -1)).astype(float)
     for expected in rng.uniform(-1, 1, (20, 16)):
         bits = np.sign(rounded(expected[None], agreement)[0])
         least = cost(bits, expected, agreement)
@@ -60,7 +56,7 @@ def test_no_bit_that_is_flipped_alone_would_fit_better(seed):
 
 def test_bits_fit_nearly_as_well_as_the_best_of_all_codes():
     rng, every = RNG(0), np.array(list(product([-1.0, 1.0], repeat=8)))
-    agreement = code_agreement(TABLE).astype(float)
+    agreement = agreement_of(TABLE).astype(float)
     found, best, signs = [], [], []
     for expected in rng.dirichlet(np.ones(3), 40) @ TABLE:
         found.append(cost(np.sign(rounded(expected[None], agreement)[0]), expected, agreement))
@@ -72,7 +68,7 @@ def test_bits_fit_nearly_as_well_as_the_best_of_all_codes():
 def test_an_item_between_two_classes_stays_nearer_to_both_than_to_a_third():
     table = np.where(RNG(3).random((3, 32)) < 0.5, 1, -1)
     expected = np.array([0.6, 0.4, 0.0]) @ table
-    agreement = code_agreement(table)
+    agreement = agreement_of(table)
     by_signs = np.where(expected >= 0, 1, -1) @ table.T
     together = np.sign(rounded(expected[None], agreement)[0]) @ table.T
     assert by_signs[1] - by_signs[2] < together[1] - together[2]
@@ -80,7 +76,7 @@ def test_an_item_between_two_classes_stays_nearer_to_both_than_to_a_third():
 
 
 def test_a_code_that_is_certain_is_left_as_it_is_whatever_its_length():
-    agreement = code_agreement(TABLE)
+    agreement = agreement_of(TABLE)
     for length in (1.0, 0.9, 0.3):
         np.testing.assert_allclose(rounded(length * TABLE, agreement), length * TABLE, rtol=1e-6)
 
@@ -88,13 +84,13 @@ def test_a_code_that_is_certain_is_left_as_it_is_whatever_its_length():
 def test_margins_keep_their_sizes_and_none_is_zero():
     expected = RNG(1).uniform(-1, 1, (30, 8))
     expected[0] = 0
-    margins = rounded(expected, code_agreement(TABLE))
+    margins = rounded(expected, agreement_of(TABLE))
     np.testing.assert_allclose(np.abs(margins), np.abs(expected).clip(1e-6), rtol=1e-6)
 
 
 def test_an_item_gets_the_same_bits_alone_and_among_others():
     rng = RNG(2)
-    agreement = code_agreement(np.where(rng.random((20, 16)) < 0.5, 1, -1))
+    agreement = agreement_of(np.where(rng.random((20, 16)) < 0.5, 1, -1))
     expected = rng.uniform(-1, 1, (50, 16))
     alone = np.concatenate([rounded(one[None], agreement) for one in expected])
     np.testing.assert_array_equal(np.sign(alone), np.sign(rounded(expected, agreement)))

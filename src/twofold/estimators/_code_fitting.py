@@ -147,9 +147,11 @@ class BitFitting:
         """Return a network with a map after it that suits what it gives, not what it should."""
         is_refined = isinstance(relation, LabelRelation) and len(items) >= FEWEST_REFINED
         if solution.method != "rotated" and not (is_refined and solution.method == "codewords"):
-            if not is_expected or embedder.n_views > 1:  # views are averaged after the bits
+            agreement = _agreement(solution, items)
+            # Views are averaged after the bits.
+            if agreement is None or not is_expected or embedder.n_views > 1:
                 return embedder
-            return with_joint_signs(embedder, _agreement(solution, items))
+            return with_joint_signs(embedder, agreement)
         if len(items) > MOST_REFINED:
             items = np.sort(self.rng.choice(items, MOST_REFINED, replace=False))
         outputs = workers(embedder.device).agreed(embedder.predict(take_rows(X, items)), self.rng)
@@ -167,9 +169,9 @@ class BitFitting:
         return with_bit_layer(embedder, turn @ refined.matrix, refined.offset)
 
 
-def _agreement(solution: CodeSolution, items: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return what items are compared with: see `JointSigns`."""
-    if solution.which is None:
-        return code_agreement(solution.table[items])
+def _agreement(solution: CodeSolution, items: NDArray[np.int64]) -> NDArray[np.float32] | None:
+    """Return what codes of labels are rounded together by, see `JointSigns`; None of others."""
+    if solution.which is None or solution.method == "rotated":
+        return None
     counts = np.bincount(solution.which[items], minlength=len(solution.points))
     return code_agreement(solution.table, counts)
