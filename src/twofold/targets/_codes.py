@@ -27,7 +27,8 @@ Relation = PairRelation | LabelRelation | TripletRelation
 MOST_WHOLE = 512
 """Different label vectors whose pairs are all solved bit by bit, in a second or two; of more the
 relation is factored. On scene, 14 of them, a network then got mAP .810 with 16 bits and .821 with
-64 (3 seeds; .815 and .827 since bits are rounded together, results/codes). That this is the better way was seen on scene's test part."""
+64, and .815 and .827 since bits are rounded together (3 seeds, results/codes). That this is the
+better way was seen on scene's test part."""
 N_TRIES = 4
 """Of random starts, of which the one with the least loss is kept."""
 
