@@ -1,14 +1,11 @@
-"""One server for all that only talk to it; one browser, and a server with records for the page."""
+"""One server for all that only talk to it, and one with records for the page."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 from asked_page import PageServer
 from running import Running, write_pictures
 
-CHROMIUM = Path("/usr/bin/chromium")
 DESKTOP = {"width": 1280, "height": 800}
 EMPTY = "<!doctype html><link rel=icon href=data:,>"
 PATIENCE = 120_000
@@ -23,17 +20,6 @@ def server(tmp_path_factory):
     yield running
     code, errors = running.stop()
     assert (code, errors) == (0, "")
-
-
-@pytest.fixture(scope="session")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if not CHROMIUM.exists():
-        pytest.skip(f"there is no {CHROMIUM}")
-    with playwright.sync_playwright() as tools:
-        opened = tools.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import fcntl
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from twofold._core import files
@@ -149,6 +150,23 @@ def test_a_full_disk_is_said_with_the_file_and_what_was_there_stays(tmp_path):
         write()
     assert place.read_text() == "old"
     assert list(tmp_path.iterdir()) == [place]
+
+
+def test_an_array_that_is_cut_short_is_said_with_the_file(tmp_path):
+    resource = pytest.importorskip("resource", reason="limits of files are Unix's")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def write() -> None:
+        with new_file(tmp_path / "points.npy") as beside:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+            try:
+                np.save(beside, np.zeros(2000))
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    with pytest.raises(OSError, match=r"points\.npy could not be written \(.*\): free some space"):
+        write()
+    assert not list(tmp_path.iterdir())
 
 
 def left_behind(target: Path, inside: str = "new") -> Path:

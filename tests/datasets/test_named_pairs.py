@@ -82,6 +82,18 @@ def test_a_wrong_pair_is_refused_with_file_line_and_column(tmp_path, left, text,
     assert str(path) in str(caught.value)
 
 
+def test_ids_that_another_column_has_are_found_there(tmp_path):
+    table = "x,sku,title\n1,s1,red\n2,s2,green\n3,s3,s1\n"
+    records = read_records(written(tmp_path, table, "left.csv"))
+    path = written(tmp_path, "left,right,similar\ns1,s2,1\n")
+    with pytest.raises(ValueError, match="Its column 'sku' has 's1': add --id 'sku'") as caught:
+        read_pairs(path, records)
+    assert str(caught.value).endswith(".")
+    path = written(tmp_path, "left,right,similar\ns9,s2,1\n")
+    with pytest.raises(ValueError, match=r"go from '0' to '2'\.$"):
+        read_pairs(path, records)
+
+
 def test_triplets_name_rows(tmp_path, left):
     path = written(tmp_path, "anchor,positive,negative\na,b,c\nc,b,a\n")
     triplets = read_triplets(path, left)

@@ -46,9 +46,47 @@ def test_rows_without_ids_are_called_by_their_numbers(tmp_path):
     assert records.column_names == ("title", "maker")
 
 
-def test_the_first_column_names_rows_if_it_alone_is_text(tmp_path):
-    assert read_records(written(tmp_path, "who,x\nann,1\nbob,2\n")).ids.tolist() == ["ann", "bob"]
-    assert read_records(written(tmp_path, "who,x\nann,1\nann,2\n")).ids.tolist() == [0, 1]
+def test_a_text_beside_numbers_is_a_column_like_any_other(tmp_path):
+    path = written(tmp_path, "text,topic\nwhere is it,1\ntoo late,2\n")
+    for records in (read_records(path), next(iterate_records(path))):
+        assert records.ids.tolist() == [0, 1]
+        assert records.column_names == ("text", "topic")
+
+
+def test_a_column_that_names_the_rows_is_not_said_to_be_missing(tmp_path):
+    records = read_records(written(tmp_path, "sku,x\na,1\nb,2\n"), id_column="sku")
+    with pytest.raises(ValueError, match=r"'sku' of .* has the ids of its rows, so it"):
+        records.require(["x", "sku"])
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_semicolons_between_fields_are_noticed_and_noted(tmp_path, ending, mark):
+    lines = ["id;title;price", 'a1;"red; or blue, chair";3,5', "b2;table;4", ""]
+    path = written(tmp_path, mark + ending.join(lines))
+    for records in (read_records(path), next(iterate_records(path))):
+        assert records.ids.tolist() == ["a1", "b2"]
+        assert records.fields(0) == {"title": "red; or blue, chair", "price": "3,5"}
+        assert records.notes == (f"{path} was read as separated by semicolons.",)
+
+
+@pytest.mark.parametrize("text", ["id,a;b\n1,2\n", '"a;b"\nx\n'])
+def test_a_semicolon_beside_commas_or_in_quotes_separates_nothing(tmp_path, text):
+    records = read_records(written(tmp_path, text))
+    assert records.column_names == ("a;b",)
+    assert records.notes == ()
+
+
+def test_a_row_too_long_between_semicolons_is_said_to_need_quotes_around_those(tmp_path):
+    path = written(tmp_path, "id;x\n1;2\n2;3;4\n")
+    with pytest.raises(ValueError, match=r"3 field\(s\) at line 3.*text that contains a semicolon"):
+        read_records(path)
+
+
+def test_a_quote_that_is_not_closed_is_found_where_it_opens(tmp_path):
+    path = written(tmp_path, 'id,x,y\n1,2,3\n2,"open,4\n' + "5,6,7\n" * 9)
+    with pytest.raises(ValueError, match=r"2 field\(s\) in the row from line 3 to line 12.*close"):
+        read_records(path)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +107,7 @@ def test_a_western_file_is_read_and_that_is_noted(tmp_path, encoding, text, titl
 
 def test_utf16_is_refused_as_before(tmp_path):
     path = written(tmp_path, "id,title\na,b\n".encode("utf-16"))
-    with pytest.raises(ValueError, match=r"not UTF-8, first at line 1 \(byte 0xff\)"):
+    with pytest.raises(ValueError, match=r"first at line 1 \(byte 0xff\).*iconv -f utf16 "):
         read_records(path)
 
 

@@ -204,7 +204,7 @@ MISTAKES = [
     ("embed forest rows.csv --out e.txt", r"e\.txt must end in one of \.parquet, \.pq, \.npy"),
     ("embed forest nope.parquet --out e.npy", r"The file nope\.parquet does not exist"),
     ("embed forest damaged.parquet --out e.npy", r"damaged\.parquet cannot be read"),
-    ("embed forest few.csv --out e.npy", r"few\.csv has no column 'colour'"),
+    ("embed forest few.csv --out e.npy", r"'colour', which the model was fitted on: its columns"),
     ("embed forest rows.csv --out no/e.npy", "The folder .*no does not exist: create it first"),
     (MATCH + "--columns titel", r"rows\.csv has no column 'titel'\. Did you mean 'title'\?"),
     (MATCH + "--threshold inf", "--threshold must be a finite number, got inf"),

@@ -19,6 +19,7 @@ from hostile_models import (
     copied,
     fuzz_load,
     fuzz_prepared,
+    load_and_use,
     models,
     open_and_use,
     prepared_models,
@@ -101,6 +102,7 @@ CARDS = [
     ("map", "n_features_in", 4, "it has more features than its network takes"),
     ("metric", "metric_step", {"sha256": "0" * 64}, "damaged|digest does not match"),
     ("metric", "metric_step/spaces", [["no such layer", "none"]], "is damaged: "),
+    ("metric", "metric_step/gate", {"slope": 1, "offset": 10**400}, "gate's offset must be a fin"),
     ("regressor", "embedder/file", WEIGHTS, "its file are of different kinds"),
 ]
 
@@ -175,6 +177,21 @@ def test_data_of_other_items_are_refused(tmp_path):
     ):
         np.save(folder / "features.npy", changed)
         refuse(folder, f"The training data in .* cannot be read: .*{sentence}")
+
+
+def test_data_in_an_archive_of_a_later_version_are_refused(tmp_path):
+    folder = copied("map", tmp_path)
+    file = folder / "statements.npz"
+    content = bytearray(file.read_bytes())
+    content[content.index(b"PK\x01\x02") + 6] = 224  # the version needed to unpack: 22.4
+    file.write_bytes(content)
+    refuse(folder, "The training data in .* cannot be read: zip file version 22.4")
+
+
+def test_whole_numbers_of_a_gate_are_taken_however_large(tmp_path):
+    folder = copied("metric", tmp_path)
+    change_card(folder, "metric_step/gate", {"slope": 10**30, "offset": 0, "share": 0})
+    assert load_and_use(folder) == "used"
 
 
 def test_no_checkpoint_is_stored_and_the_next_fit_writes_none(tmp_path):

@@ -5,15 +5,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from twofold import load
 from twofold._core.warnings import gathered
 from twofold.datasets import read_records
 from twofold.estimators import MetricLearner
+from twofold.evaluation import decision_scores
 from twofold.matching import PairClassifier
 from twofold.relations import LabelRelation, PairRelation
-from twofold.tasks import FitRequest, PreparedModel, fit_files
-from twofold.tasks._fit import REFIT_SHARE, _is_worth_refitting
+from twofold.tasks import Candidate, Decision, FitRequest, PreparedModel, fit_files
+from twofold.tasks._fit import REFIT_SHARE, _doubts, _is_worth_refitting
 from twofold.tasks._held_out import given_validation, hold_out
 from twofold.tasks._statements import read_pair_relation
 
@@ -117,6 +119,96 @@ def test_triplets_have_no_threshold_and_that_is_said(flowers, tmp_path):
     assert any("no threshold" in note for note in result.notes)
 
 
+def test_with_pairs_beside_them_triplets_have_scores_and_a_threshold(flowers, tmp_path):
+    lines = (flowers / "train.csv").read_text().splitlines()[1:]
+    ids, kinds = zip(*((line.split(",")[0], line.split(",")[-1]) for line in lines), strict=True)
+    said = [
+        (kinds[k] == kinds[k + 1], kinds[k] == kinds[k + 2], ids[k], ids[k + 1], ids[k + 2])
+        for k in range(98)
+    ]
+    rows = [
+        f"{a},{b},{c}" if near else f"{a},{c},{b}" for near, far, a, b, c in said if near != far
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["anchor,positive,negative", *rows]) + "\n")
+    pairs = [f"{a},{b},{int(near)}" for near, _, a, b, _ in said]
+    (tmp_path / "p.csv").write_text("\n".join(["left,right,similar", *pairs]) + "\n")
+    result = fit_files(
+        FitRequest(
+            data=flowers / "train.csv",
+            columns=("petal length", "petal width"),
+            triplets=tmp_path / "t.csv",
+            valid=tmp_path / "p.csv",
+            out=tmp_path / "model",
+        )
+    )
+    assert [one.name for one in result.candidates] == ["features as given", "embedding"]
+    assert result.candidates[1].scores.n_similar == sum(near for near, *_ in said)
+    assert result.candidates[1].scores.auroc > 0.9
+    assert PreparedModel.open(tmp_path / "model").decision == result.decision
+    assert np.isfinite(result.decision.threshold)
+
+
+def test_a_text_and_a_numbered_topic_are_enough(tmp_path):
+    words = ("parcel late", "refund card")
+    rows = [f"{words[k % 2]} {k},{k % 2}" for k in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["text,topic", *rows]) + "\n")
+    result = fit_files(FitRequest(data=tmp_path / "t.csv", labels="topic", out=tmp_path / "model"))
+    assert [(column.name, column.kind) for column in result.columns] == [("text", "text")]
+    assert result.candidates[1].scores.auroc > 0.9
+    assert result.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_said"),
+    [(lambda k: f"A-{k:03}", True), (lambda k: k + 7, True), (lambda k: 2 * k, False),
+     (lambda k: f"chair {k}", False), (lambda k: f"A-{k // 2}", False)],
+)  # fmt: skip
+def test_columns_that_look_like_ids_are_pointed_out(tmp_path, name, is_said):
+    rows = [f"{name(k)},{k % 2 + k / 1000},{'ab'[k % 2]}" for k in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["sku,x,kind", *rows]) + "\n")
+    request = FitRequest(data=tmp_path / "t.csv", labels="kind", out=tmp_path / "model")
+    result = fit_files(request)
+    assert any("'sku' comes twice" in note and "--id" in note for note in result.notes) == is_said
+    if is_said:
+        named = fit_files(replace(request, id_column="sku", overwrite=True))
+        assert named.notes == ()
+
+
+def test_a_table_of_nothing_but_labels_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("id,kind\n" + "".join(f"{k},{k % 2}\n" for k in range(9)))
+    with pytest.raises(ValueError, match=r"t\.csv has no column besides 'kind' and its ids"):
+        fit_files(FitRequest(data=tmp_path / "t.csv", labels="kind", out=tmp_path / "model"))
+
+
+def test_images_side_by_side_are_asked_into_subfolders(tmp_path):
+    (tmp_path / "flat").mkdir()
+    for name in "ab":
+        Image.new("L", (8, 8)).save(tmp_path / "flat" / f"{name}.png")
+    with pytest.raises(ValueError, match=r"flat has its images side by side: .* one subfolder per"):
+        fit_files(FitRequest(data=tmp_path / "flat", out=tmp_path / "model"))
+
+
+def test_an_embedding_that_is_no_better_than_guessing_is_not_praised(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{x:.3f},{kind}" for x, kind in zip(rng.normal(size=80), "ab" * 40, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,kind", *rows]) + "\n")
+    result = fit_files(FitRequest(data=tmp_path / "t.csv", labels="kind", out=tmp_path / "model"))
+    assert any("may be no better than guessing (AUROC" in note for note in result.notes)
+
+
+def test_features_that_do_better_than_the_embedding_are_pointed_out():
+    def scored(name, good):
+        similar = np.arange(400) % 2 == 0
+        similarity = similar + np.random.default_rng(0).normal(size=400) / good
+        return Candidate(name, decision_scores(similar, similarity, 0.5, random_state=0))
+
+    decision = Decision("embedding", 0.5)
+    worse = (scored("features as given", 3), scored("embedding", 1))
+    (note,) = _doubts(worse, decision)
+    assert "the features as given do better than the embedding" in note
+    assert _doubts((scored("features as given", 1), scored("embedding", 3)), decision) == []
+
+
 def test_validation_pairs_of_the_users_own_are_scored_on(products, tmp_path):
     result = fit_files(
         FitRequest(
@@ -145,6 +237,7 @@ REQUEST = FitRequest(data=Path("left.csv"), out=Path("new"), pairs=Path("pairs.c
         ({"pairs": None, "labels": "makers"}, "no column 'makers'.*maker"),
         ({"pairs": None, "labels": "maker", "right": "right.csv"}, "--labels is for one table"),
         ({"data": "nowhere.csv"}, "nowhere.csv does not exist"),
+        ({"data": "pictures", "pairs": None}, "pictures does not exist"),
         ({"out": "model"}, "already exists: choose another folder, or add --overwrite"),
         ({"out": "left.csv"}, "is a file: give a folder"),
         ({"columns": ("titel",), "right": "right.csv"}, "titel.*title"),

@@ -58,6 +58,7 @@ def test_neighbours_of_images_are_shown_as_pictures(digits, model):
     assert result.neighbours.ids.shape == (4, 3)
     page = search_page(result)
     assert page.count("data:image/png;base64,") == 4 * (1 + 3)
+    assert f"the nearest first, with {result.measure} below each." in page
 
 
 def test_the_model_reads_images_by_itself(digits, model):

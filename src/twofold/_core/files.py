@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from twofold._core.file_switch import switch_folders
 
 PREFIX_LENGTH = 100
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+NUMPY_CUT_SHORT = re.compile(r"[0-9]+ requested and [0-9]+ written")
 
 
 def check_place(path: str | os.PathLike[str]) -> Path:
@@ -181,13 +183,20 @@ def _said_where(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         # Within a folder on its way, a file's own sentence names a place that is gone with it.
-        full = error if error.errno in NO_ROOM else error.__cause__
-        if not isinstance(full, OSError) or full.errno not in NO_ROOM:
+        full = error if _is_without_room(error) else error.__cause__
+        if not isinstance(full, OSError) or not _is_without_room(full):
             raise
+        why = full.strerror or os.strerror(errno.ENOSPC)
         raise OSError(
-            f"{target} could not be written ({full.strerror}): free some space, or give another "
-            "path. What was there before is unchanged."
+            f"{target} could not be written ({why}): free some space, or give another path. What "
+            "was there before is unchanged."
         ) from full
+
+
+def _is_without_room(error: OSError) -> bool:
+    """Whether a disk is full or fails; NumPy says of one only how much it did not write."""
+    is_cut_short = error.errno is None and NUMPY_CUT_SHORT.fullmatch(str(error)) is not None
+    return is_cut_short or error.errno in NO_ROOM
 
 
 def _flush(place: Path) -> None:

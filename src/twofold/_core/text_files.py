@@ -13,6 +13,7 @@ NEVER_IN_TEXT = frozenset(range(32)) - frozenset(b"\t\n\f\r")
 """Bytes that stand for no letter in any encoding of a line of text: UTF-16 is full of zeros."""
 NOT_IN_CP1252 = frozenset((0x81, 0x8D, 0x8F, 0x90, 0x9D))
 """Windows' encoding leaves these bytes open; ISO's does not."""
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 LARGEST_JSON = 2**28
 """Bytes; a record or a model's card has some thousand."""
 
@@ -91,9 +92,11 @@ def parse_json(text: str, name: str, way_out: str) -> Any:
 
 
 def _refuse_encoding(path: Path, error: UnicodeDecodeError, line: int) -> NoReturn:
+    with path.open("rb") as opened:
+        encoding = "utf16" if opened.read(2) in UTF16_MARKS else "latin1"
     raise ValueError(
         f"{path} is not UTF-8, first at line {line} (byte 0x{error.object[error.start]:02x}): save "
-        'it as UTF-8. In Excel choose "CSV UTF-8"; in a shell use `iconv -f latin1 -t utf8`.'
+        f'it as UTF-8. In Excel choose "CSV UTF-8"; in a shell use `iconv -f {encoding} -t utf8`.'
     ) from None
 
 

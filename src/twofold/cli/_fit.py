@@ -44,7 +44,8 @@ def fit(
         Path | None,
         typer.Option(
             metavar="PAIRS",
-            help="Pairs for scores and for the threshold; by default a fifth is held out.",
+            help="Pairs for scores and for the threshold; by default a fifth of the pairs is held "
+            "out, and of triplets none.",
         ),
     ] = None,
     triplets: Annotated[
@@ -209,8 +210,8 @@ def _print_decision(result: FitResult) -> None:
         return
     if decision.by == "pair model":
         limit = f"if its probability is at least {decision.threshold:.4g}"
-    elif result.metric == "euclidean":  # whose similarity is the negative distance
-        limit = f"if its distance is at most {-decision.threshold:.4g}"
+    elif result.metric == "euclidean":
+        limit = f"if its similarity (minus the distance) is at least {decision.threshold:.4g}"
     else:
         limit = f"if its similarity is at least {decision.threshold:.4g}"
     show(

@@ -38,7 +38,8 @@ def inspect(
         typer.Option(help="A second table with the same columns, for the rows in `right`."),
     ] = None,
     key: Annotated[
-        str | None, typer.Option(help="The column of the features with the ids of the rows.")
+        str | None,
+        typer.Option("--id", "--key", help="The column of the features with the ids of the rows."),
     ] = None,
     suspicious: Annotated[
         int, typer.Option(min=0, help="Number of suspicious pairs to list.")
@@ -66,7 +67,7 @@ def inspect(
         raise ValueError(
             f"--suggest {suggest} needs --features: questions are found by embedding them."
         )
-    for option, given in (("--key", key), ("--right", right)):
+    for option, given in (("--id", key), ("--right", right)):
         if features is None and given is not None:
             raise ValueError(f"{option} {given} refers to the table of items: give --features too.")
     files = read_inspected(pairs, features, right, key=key)

@@ -47,16 +47,17 @@ class Columns:
         """The columns' names, in their order."""
         return [str(name) for name in self.table.column_names]
 
-    def require(self, names: Collection[str]) -> None:
-        """Refuse a file in which a column is missing."""
+    def require(self, names: Collection[str], why: str = "") -> None:
+        """Refuse a file in which a column is missing; `why` is what it is needed for."""
         missing = next((name for name in names if name not in self.names), None)
         if missing is not None:
             meant = nearest_name(missing, self.names)
             there = f"ts columns are {shown_names(self.names)}."
+            said = f"{self.path} has no column {missing!r}{why}"
             raise ValueError(
-                f"{self.path} has no column {missing!r}: i{there} Rename the column that you mean."
+                f"{said}: i{there} Rename the column that you mean."
                 if meant is None
-                else f"{self.path} has no column {missing!r}. Did you mean {meant!r}? I{there}"
+                else f"{said}. Did you mean {meant!r}? I{there}"
             )
 
     def one_of(self, names: Collection[str]) -> str:

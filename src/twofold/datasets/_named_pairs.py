@@ -144,7 +144,7 @@ def _rows_of(
         )
         (numbers,) = as_row_numbers(given)
         return np.asarray(numbers.to_numpy(), dtype=np.int64), (note,)
-    return look_up(columns, name, ids, known, str(records.path)), ()
+    return look_up(columns, name, ids, known, str(records.path), records.table), ()
 
 
 def _are_row_numbers(given: Any, ids: Any, known: Any, n_items: int) -> bool:

@@ -20,7 +20,6 @@ from twofold.datasets._records import (
     MATRIX_SUFFIXES,
     Records,
     id_column_of,
-    id_names,
     read_records,
     refuse_id_column,
     without_ids,
@@ -28,8 +27,8 @@ from twofold.datasets._records import (
 from twofold.datasets._table_files import (
     PARQUET,
     TABLE_SUFFIXES,
-    encoding_notes,
     iterate_table,
+    reading_notes,
 )
 
 
@@ -41,8 +40,7 @@ def iterate_records(
     Parameters
     ----------
     path, id_column
-        As in `read_records`, with two differences: without `id_column`, ids come from the column
-        called "id" or are row numbers; and ids that come again in another piece are not noticed.
+        As in `read_records`, but ids that come again in another piece are not noticed.
     n_rows : int
         Maximum number of rows of a block.
 
@@ -97,22 +95,16 @@ def _matrix_pieces(file: Path, n_rows: int) -> Iterator[Records]:
 def _table_pieces(file: Path, id_column: str | None, n_rows: int) -> Iterator[Records]:
     notes: tuple[str, ...] = ()
     if file.suffix.lower() not in PARQUET:
-        notes = encoding_notes(file, encoding_of(file))
+        notes = reading_notes(file, encoding_of(file))
     are_numbers, start = None, 0
     for table in iterate_table(file, n_rows):
         columns = Columns(file, table, notes, start)
-        named = _named_column(columns, id_column)
+        named = id_column_of(columns, id_column)
         if are_numbers is None and named is not None:
             are_numbers = _are_numbers(file, named, n_rows)
         ids = None if named is None else _ids(columns, named, bool(are_numbers))
         yield without_ids(columns, named, ids)
         start += table.num_rows
-
-
-def _named_column(columns: Columns, id_column: str | None) -> str | None:
-    """Return the column of ids: one that is called so, never one that looks so in a piece."""
-    named = id_column_of(columns, id_column)
-    return named if id_column is not None or named in id_names(None) else None
 
 
 def _are_numbers(file: Path, named: str, n_rows: int) -> bool:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from twofold.datasets._columns import (
     Columns,
     existing_file,
-    is_text_type,
     read_columns,
     unique_ids,
 )
@@ -78,15 +77,24 @@ class Records:
             return f"row {self.first_row + row}"
         return self._columns.place(row)
 
-    def require(self, names: Collection[str]) -> None:
-        """Refuse records without a column, with the name of the nearest that is there."""
+    def require(self, names: Collection[str], why: str = "") -> None:
+        """Refuse records without a column, with the name of the nearest that is there.
+
+        `why` is what it is needed for, as ", which …".
+        """
         if self.table is None and names:
             raise ValueError(
                 f"{self.path} is a matrix and does not have a column {next(iter(names))!r}: save "
                 "a table with that column, as CSV or Parquet."
             )
+        if self.id_column in names and self.id_column not in self.column_names:
+            raise ValueError(
+                f"The column {self.id_column!r} of {self.path} has the ids of its rows, so it "
+                "cannot be a feature, a label or a column to show. If a model was fitted on it as "
+                "a feature, give the same --id as then."
+            )
         if self.table is not None:
-            self._columns.require(names)
+            self._columns.require(names, why)
 
     def fields(self, row: int) -> dict[str, str]:
         """Return the values of a row as text to show; nothing for a matrix."""
@@ -137,9 +145,8 @@ def read_records(path: str | os.PathLike[str], *, id_column: str | None = None) 
         A .csv, .tsv, .parquet or .pq file with a heading; a .npy or .npz file with one matrix; or a
         folder of images. Text that is not UTF-8 is read as Western European, with a note.
     id_column : str, optional
-        The column with the ids of the rows, all different. By default the one named "id", or the
-        first if it is the only text column and all its values differ; without either, ids are row
-        numbers. The ids of images are their paths.
+        The column with the ids of the rows, all different. By default the one named "id"; without
+        it, ids are row numbers. The ids of images are their paths.
 
     Returns
     -------
@@ -190,12 +197,7 @@ def id_column_of(columns: Columns, id_column: str | None) -> str | None:
     if id_column is not None:
         columns.require([id_column])
         return id_column
-    for name in id_names(None):
-        if name in columns.names:
-            return name
-    texts = [name for name in columns.names if is_text_type(columns.table[name].type)]
-    is_named = texts == columns.names[:1] and len(columns.names) > 1
-    return texts[0] if is_named and _names_each(columns.table[texts[0]]) else None
+    return next((name for name in id_names(None) if name in columns.names), None)
 
 
 def without_ids(columns: Columns, named: str | None, ids: NDArray[Any] | None) -> Records:
@@ -208,13 +210,6 @@ def without_ids(columns: Columns, named: str | None, ids: NDArray[Any] | None) -
     return Records(
         columns.path, ids, table, None, columns.notes, named, first_row=columns.first_row
     )
-
-
-def _names_each(column: Any) -> bool:
-    """Whether every value is there and is another."""
-    from pyarrow import compute
-
-    return bool(compute.count_distinct(column, mode="all").as_py() == len(column))
 
 
 def _shown(value: Any) -> str:

@@ -6,18 +6,24 @@ Whatever is wrong with a file is one sentence with its name and line.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from twofold._core.limits import refuse_bomb
 from twofold._core.reasons import reason_of
 from twofold._core.text_files import encoding_of
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+SEMICOLON = ";"
+"""What spreadsheets write into a .csv where the comma is for decimals."""
 PARQUET = (".parquet", ".pq")
 TABLE_SUFFIXES = (*DELIMITERS, *PARQUET)
+HEADING_CHARACTERS = 2**20
+"""Of a heading that are looked at for what separates its names."""
+QUOTED = re.compile(r'"[^"]*"')
 LARGEST_BLOCK = 2**30
 PIECE_BYTES = 2**22
 """Of a text that is read in pieces: the more, the longer may one row be."""
@@ -46,7 +52,7 @@ def read_table(file: Path, text: Collection[str]) -> tuple[Any, tuple[str, ...]]
             return checked_table(file, _read_parquet(file)), ()
         encoding = encoding_of(file)
         table = checked_table(file, _read_text(file, text, encoding))
-    return table, encoding_notes(file, encoding)
+    return table, reading_notes(file, encoding)
 
 
 def iterate_table(file: Path, n_rows: int, only: str | None = None) -> Iterator[Any]:
@@ -77,11 +83,16 @@ def checked_table(file: Path, table: Any) -> Any:
     return table.rename_columns(names)
 
 
-def encoding_notes(file: Path, encoding: str) -> tuple[str, ...]:
-    """Say that a text is not UTF-8, and as what it was read."""
-    if encoding == "utf-8":
-        return ()
-    return (f"{file} is not UTF-8 and was read as {encoding}: save it as UTF-8 to be sure.",)
+def reading_notes(file: Path, encoding: str) -> tuple[str, ...]:
+    """Say of a text that is not UTF-8, or not separated by commas, how it was read."""
+    notes = []
+    if encoding != "utf-8":
+        notes.append(
+            f"{file} is not UTF-8 and was read as {encoding}: save it as UTF-8 to be sure."
+        )
+    if _delimiter(file, encoding) == SEMICOLON:
+        notes.append(f"{file} was read as separated by semicolons.")
+    return tuple(notes)
 
 
 def line_of(file: Path, row: int) -> int | None:
@@ -208,7 +219,7 @@ def _options(file: Path, kept: Collection[str], encoding: str, block_size: int) 
     return {
         "read_options": arrow_csv.ReadOptions(block_size=block_size, encoding=encoding),
         "parse_options": arrow_csv.ParseOptions(
-            delimiter=DELIMITERS[file.suffix.lower()], newlines_in_values=True
+            delimiter=_delimiter(file, encoding), newlines_in_values=True
         ),
         "convert_options": arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(kept, pa.string()), strings_can_be_null=False
@@ -218,12 +229,21 @@ def _options(file: Path, kept: Collection[str], encoding: str, block_size: int) 
 
 def _refuse_ragged(file: Path, n_columns: int, encoding: str) -> None:
     """Refuse rows that are longer or shorter than the heading."""
+    mark = "semicolon" if _delimiter(file, encoding) == SEMICOLON else "comma"
+    ended = 0
     for line, row in _rows(file, encoding):
         if len(row) != n_columns:
+            # A quote that nothing closes takes in what follows, often to the end of the file.
+            if any("\n" in field or "\r" in field for field in row):
+                raise _TableError(
+                    f"has {len(row)} field(s) in the row from line {ended + 1} to line {line}, and "
+                    f"{n_columns} in its heading: close the quote that opens in that row."
+                )
             raise _TableError(
                 f"has {len(row)} field(s) at line {line}, and {n_columns} in its heading: fix "
-                "that line, or put quotes around text that contains a comma."
+                f"that line, or put quotes around text that contains a {mark}."
             )
+        ended = line
 
 
 def _refuse_repeated(file: Path, names: list[str]) -> None:
@@ -237,11 +257,25 @@ def _refuse_repeated(file: Path, names: list[str]) -> None:
         seen.add(name)
 
 
+def _delimiter(file: Path, encoding: str) -> str:
+    """Return what stands between the fields of a text: of a .csv, what its heading shows."""
+    usual = DELIMITERS[file.suffix.lower()]
+    if usual != ",":
+        return usual
+    with _opened_text(file, encoding) as opened:
+        heading = QUOTED.sub("", opened.readline(HEADING_CHARACTERS))
+    return SEMICOLON if SEMICOLON in heading and usual not in heading else usual
+
+
+def _opened_text(file: Path, encoding: str) -> TextIO:
+    encoding = "utf-8-sig" if encoding == "utf-8" else encoding
+    return file.open(encoding=encoding, errors="replace", newline="")
+
+
 def _rows(file: Path, encoding: str) -> Iterator[tuple[int, list[str]]]:
     """Yield each row of a text that is not empty, with the line it ends on."""
-    encoding = "utf-8-sig" if encoding == "utf-8" else encoding
-    with file.open(encoding=encoding, errors="replace", newline="") as opened:
-        reader = csv.reader(opened, delimiter=DELIMITERS[file.suffix.lower()])
+    with _opened_text(file, encoding) as opened:
+        reader = csv.reader(opened, delimiter=_delimiter(file, encoding))
         try:
             for row in reader:
                 if row:

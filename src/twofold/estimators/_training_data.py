@@ -61,7 +61,8 @@ class TrainingData:
         """Read what `save` wrote."""
         try:
             X = load_features(folder)
-            with np.load(folder / STATEMENTS, allow_pickle=False) as archive:
+            # Opened here: NumPy leaves the file open where it is of a later version.
+            with (folder / STATEMENTS).open("rb") as file, np.load(file) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             targets, relation = arrays.pop("targets"), statements_of(arrays)
             refuse_other_rows(X, n_features, relation.n_items, targets)

@@ -13,6 +13,8 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
+from twofold._core.float32 import LARGEST
+
 MOST_CLASSES = 1000
 """That an item is compared with; with more there is no gate."""
 SHARE = 0.375
@@ -38,6 +40,13 @@ class GateCurve:
     slope: float
     offset: float
     share: float = SHARE
+
+    def __post_init__(self) -> None:
+        for name in ("slope", "offset", "share"):
+            value = getattr(self, name)
+            if not abs(value) <= LARGEST:
+                raise ValueError(f"the gate's {name} must be a finite float32")
+            object.__setattr__(self, name, float(value))  # whole numbers have no such bound
 
     def apply(self, cosine: Tensor) -> Tensor:
         """Return the output's share of each item's point."""

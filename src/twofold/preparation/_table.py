@@ -14,7 +14,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from twofold._core.checks import check_choice
-from twofold._core.names import shown_names
+from twofold._core.names import SHOWN_CHARACTERS, shown_names
+from twofold._core.reasons import on_one_line
 from twofold.preparation._blocks import Block, ColumnBlock, EmbeddingBlock, TogetherBlock
 from twofold.preparation._kinds import Told, tell
 from twofold.preparation._plan import KINDS, ColumnPlan, Kind
@@ -206,7 +207,10 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 for plan in plans
             ]
         if not blocks:
-            why = "; ".join(f"{plan.name}: {plan.note or plan.kind}" for plan in plans[:5])
+            why = "; ".join(
+                f"{on_one_line(plan.name, SHOWN_CHARACTERS)}: {plan.note or plan.kind}"
+                for plan in plans[:5]
+            )
             raise ValueError(f"No column of the table can become features ({why}).")
         return blocks, tuple(plans)
 

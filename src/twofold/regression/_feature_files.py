@@ -16,7 +16,10 @@ from torch.utils.data import Dataset
 from twofold._core.numpy_files import as_sparse, read_npy, read_npz
 
 DENSE, SPARSE = "features.npy", "features.npz"
-DATA_ERRORS = (OSError, EOFError, ValueError, TypeError, LookupError, BadZipFile, zlib.error)
+DATA_ERRORS = (
+    OSError, EOFError, ValueError, TypeError, LookupError, NotImplementedError,
+    BadZipFile, zlib.error,
+)  # fmt: skip
 """What NumPy, SciPy and our own types say of files that hold something else."""
 
 

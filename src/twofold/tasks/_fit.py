@@ -20,10 +20,17 @@ from twofold.preparation import (
     ColumnPlan,
 )
 from twofold.regression import Network, take_rows, threads_beside
-from twofold.relations import LabelRelation, PairRelation, Relation, TripletRelation
+from twofold.relations import PairRelation, Relation, TripletRelation
 from twofold.tasks._fit_checks import check_request, check_tables
 from twofold.tasks._fit_input import FitRequest, Input, prepare_input
-from twofold.tasks._held_out import SHARE, HeldOut, features_similarity, given_validation, hold_out
+from twofold.tasks._held_out import (
+    SHARE,
+    HeldOut,
+    features_similarity,
+    given_validation,
+    hold_out,
+    pairs_beside,
+)
 from twofold.tasks._pair_model import embedding_scale, fit_pair_classifier
 from twofold.tasks._phases import Phases, Progress
 from twofold.tasks._prepared_model import (
@@ -124,6 +131,11 @@ def _fit(request: FitRequest, phases: Phases) -> FitResult:
             right = read_records(request.right, id_column=request.id_column)
         check_tables(request, left, right)
         labels = request.labels or _folder_labels(request, left)
+        if labels is None and request.pairs is None and request.triplets is None:
+            raise ValueError(
+                f"{request.data} has its images side by side: put those that are alike into one "
+                "subfolder per class, or say what is alike with --pairs FILE or --triplets FILE."
+            )
         relation = read_relation(
             left, right, labels=labels, pairs=request.pairs, triplets=request.triplets
         )
@@ -171,14 +183,18 @@ def _folder_labels(request: FitRequest, left: Records) -> str | None:
 
 def _hold_out(request: FitRequest, given: Input, relation: Relation) -> HeldOut | None:
     """Return pairs to score on; where none can be had, note why."""
+    valid = None
+    if request.valid is not None:
+        valid = read_pair_relation(request.valid, given.left, given.right)
     if isinstance(relation, TripletRelation):
+        if valid is not None:
+            return pairs_beside(relation, valid)
         given.notes.append(
-            "Triplets only compare, so there is no threshold: use `twofold search`, or calibrate "
-            "a threshold on pairs."
+            "Triplets only compare, so there is no score and no threshold: use `twofold search`, "
+            "or give some pairs with --valid, which choose one."
         )
         return None
-    if request.valid is not None and isinstance(relation, PairRelation):
-        valid = read_pair_relation(request.valid, given.left, given.right)
+    if valid is not None and isinstance(relation, PairRelation):
         return given_validation(relation, valid)
     is_dear = given.source == "images" and relation.n_items >= MANY_IMAGES
     held = hold_out(relation, request.seed, REFIT_SHARE if is_dear else SHARE)
@@ -225,6 +241,7 @@ def _learn(
             for name, values in scored.items()
         )
     decision = _decide(candidates)
+    given.notes += _doubts(candidates, decision)
     # Where the pair model decides, the embedding only has to find candidates.
     if decision.by == "embedding" and _is_worth_refitting(held):
         with phases.phase("learning"):
@@ -302,10 +319,30 @@ def _decide(candidates: tuple[Candidate, ...]) -> Decision:
     return Decision("embedding", embedding.threshold)
 
 
+def _doubts(candidates: tuple[Candidate, ...], decision: Decision) -> list[str]:
+    """Say what the scores of the one that decides leave to doubt."""
+    by_name = {candidate.name: candidate.scores for candidate in candidates}
+    ours, given = by_name[decision.by], by_name["features as given"]
+    low, _ = ours.intervals.get("auroc", (ours.auroc, ours.auroc))
+    if low <= 0.5:
+        return [
+            f"On held-out pairs the {decision.by} may be no better than guessing (AUROC "
+            f"{ours.auroc:.3f}, where guessing has .5): do not trust its decisions. Are these the "
+            "columns that tell what is alike?"
+        ]
+    if given.average_precision > ours.average_precision:
+        return [
+            f"On held-out pairs the features as given do better than the {decision.by}: more "
+            "statements, or fewer columns that have nothing to do with them, may help."
+        ]
+    return []
+
+
 def _is_worth_refitting(held: HeldOut) -> bool:
     if isinstance(held.whole, PairRelation):
         return len(held.pairs) > REFIT_SHARE * held.whole.n_pairs
-    assert isinstance(held.whole, LabelRelation)  # of triplets nothing is held out
+    if isinstance(held.whole, TripletRelation):  # of which nothing was held out
+        return False
     n_known = int(np.count_nonzero(held.whole.known))
     return n_known - len(held.rows) > round(REFIT_SHARE * n_known)
 

@@ -18,6 +18,8 @@ def check_request(request: FitRequest) -> None:
     """Refuse what cannot be fitted, as far as that is known before a file is read."""
     check_new_model(request.out, request.overwrite)
     resolve_device(request.device)
+    if not request.data.exists():
+        raise FileNotFoundError(f"The file {request.data} does not exist.")
     ways = (request.labels, request.pairs, request.triplets)
     n_named = sum(way is not None for way in ways)
     if n_named > 1 or (not n_named and not request.data.is_dir()):
@@ -25,8 +27,10 @@ def check_request(request: FitRequest) -> None:
             "Say what is alike with exactly one of --labels COLUMN, --pairs FILE and --triplets "
             f"FILE; {n_named} were given."
         )
-    if request.valid is not None and request.pairs is None:
-        raise ValueError("--valid goes with --pairs: it is for more pairs of the same tables.")
+    if request.valid is not None and request.pairs is None and request.triplets is None:
+        raise ValueError(
+            "--valid goes with --pairs or --triplets: it is for more pairs of the same tables."
+        )
     if request.text_model is not None and not request.text_model.is_dir():
         raise FileNotFoundError(
             f"--text-model must be a folder on this computer, but {request.text_model} is not: "

@@ -14,6 +14,9 @@ from twofold.preparation import DecodedImages, ImagePreparation, TablePreparatio
 from twofold.tasks._prepared_card import Source
 from twofold.tasks._prepared_model import Preparation
 
+FEWEST_IDS = 20
+"""Of fewer rows, it says little that none has the value of another."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitRequest:
@@ -79,11 +82,47 @@ def prepare_input(
     columns = request.columns or tuple(
         name for name in left.table.column_names if name not in (labels, request.image)
     )
+    if not columns:
+        raise ValueError(
+            f"{left.path} has no column besides {labels!r} and its ids: there is nothing to learn "
+            "from."
+        )
+    notes += _unnamed_ids(request, left)
     preparation = TablePreparation(kinds, columns=columns, text_model=request.text_model)
     preparation.fit(left.table, right=None if right is None else right.table)
     tables = [left.table] if right is None else [left.table, right.table]
     features = _stacked([preparation.transform(table) for table in tables])
     return Input(left, right, "table", preparation, features, notes)
+
+
+def _unnamed_ids(request: FitRequest, left: Records) -> list[str]:
+    """Say of columns that look like ids that they are learned from."""
+    if request.columns or left.id_column is not None or left.n_items < FEWEST_IDS:
+        return []
+    return [
+        f"No value of {name!r} comes twice. If it only names the rows, add --id {name!r}, so that "
+        "nothing is learned from it."
+        for name in left.column_names
+        if name not in (request.labels, *request.text) and _looks_like_ids(left.table[name])
+    ][:1]
+
+
+def _looks_like_ids(column: Any) -> bool:
+    """Whether every row has its own value: a word, or the next whole number."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    is_whole = pa.types.is_integer(column.type)
+    if not is_whole and not (
+        pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    ):
+        return False
+    if column.null_count or compute.count_distinct(column).as_py() < len(column):
+        return False
+    if is_whole:
+        bounds = compute.min_max(column).as_py()
+        return bool(bounds["max"] - bounds["min"] == len(column) - 1)
+    return not compute.any(compute.match_substring_regex(column, r"\s")).as_py()
 
 
 def _prepare_images(

@@ -11,7 +11,13 @@ from sklearn.metrics.pairwise import paired_cosine_distances, paired_euclidean_d
 
 from twofold._core.warnings import RelationWarning, unsaid
 from twofold.evaluation import DecisionScores, choose_threshold, decision_scores, pair_auroc
-from twofold.relations import LabelRelation, PairRelation, Relation, refuse_one_sided
+from twofold.relations import (
+    LabelRelation,
+    PairRelation,
+    Relation,
+    TripletRelation,
+    refuse_one_sided,
+)
 
 SHARE = 0.2
 MOST_ITEMS = 500
@@ -83,6 +89,12 @@ def given_validation(relation: PairRelation, valid: PairRelation) -> HeldOut:
         whole = relation.merge(valid)
     places = np.arange(relation.n_pairs, whole.n_pairs)
     return _without_pairs(whole, places)
+
+
+def pairs_beside(relation: TripletRelation, valid: PairRelation) -> HeldOut:
+    """Take the user's own pairs to score on what is learnt from all triplets."""
+    pairs = np.column_stack([valid.left, valid.right])
+    return HeldOut(relation, np.arange(valid.n_items), pairs, valid.similar > 0.5, relation)
 
 
 def _hold_out_pairs(relation: PairRelation, rng: np.random.Generator) -> HeldOut | None:

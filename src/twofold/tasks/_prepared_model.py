@@ -66,7 +66,10 @@ class Decision:
             raise ValueError(f"--threshold must be a finite number, got {asked}.")
         threshold = self.threshold if asked is None else asked
         if threshold is None:
-            raise ValueError(f"{model} has no threshold for when a pair is alike: add --threshold.")
+            raise ValueError(
+                f"{model} has no threshold for when a pair is alike: add --threshold, or fit it "
+                "again with pairs to choose one on."
+            )
         return threshold
 
 
@@ -120,7 +123,7 @@ class PreparedModel:
                 f"This model was fitted on {'a table' if self.source == 'table' else 'images'}, "
                 f"but {records.path} is an array of numbers."
             )
-        records.require(self.column_names)
+        records.require(self.column_names, ", which the model was fitted on")
 
     @property
     def column_names(self) -> list[str]:
