@@ -88,7 +88,7 @@ def test_features_are_joined_by_their_keys_and_what_to_ask_next_is_listed(
     pairs = _write(tmp_path / "pairs.csv", 1)
     features = _write_features(tmp_path / "features.csv")
     page = tmp_path / "page.html"
-    asked = ["inspect", str(pairs), "--features", str(features), "--id", "name", "--suggest", "6"]
+    asked = ["inspect", str(pairs), "--features", str(features), "--suggest", "6"]
     assert _run(monkeypatch, *asked, "--suspicious", "0", "--out", str(page)) == 0
     printed = capsys.readouterr().out
     assert re.search(rf"items +│ +{N_ITEMS} │", printed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from twofold.datasets import read_pairs, read_records, read_triplets
+from twofold.datasets import read_pairs, read_records, read_tables, read_triplets
 
 
 def written(folder, text, name="pairs.csv"):
@@ -112,3 +112,44 @@ def test_triplets_name_rows(tmp_path, left):
 def test_a_wrong_triplet_is_refused_with_the_place(tmp_path, left, text, message):
     with pytest.raises(ValueError, match=message):
         read_triplets(written(tmp_path, text), left)
+
+
+TABLE = "sku,title,stars\ns1,red,1\ns2,blue,2\ns3,green,3\n"
+
+
+def test_ids_are_in_the_column_that_the_pairs_name(tmp_path):
+    left = written(tmp_path, TABLE, "left.csv")
+    right = written(tmp_path, TABLE.replace("s1", "t1"), "right.csv")
+    pairs = written(tmp_path, "left,right,similar\ns1,t1,1\n", "pairs.csv")
+    one, two = read_tables(left, right, pairs=pairs)
+    assert (one.id_column, two.id_column) == ("sku", "sku")
+    assert two.ids.tolist() == ["t1", "s2", "s3"]
+    assert one.column_names == ("title", "stars")
+    assert one.notes == (f"The ids of {left} are those in its column 'sku', which {pairs} names.",)
+
+
+@pytest.mark.parametrize(
+    ("table", "pairs", "given"),
+    [
+        (TABLE, None, {}),
+        (TABLE, "0,2,1", {}),  # row numbers
+        (TABLE, "s1,s2,1", {"features": ("sku",)}),
+        (TABLE, "s1,s2,1", {"id_column": "title"}),
+        (TABLE.replace("s3", "s2"), "s1,s2,1", {}),
+        (TABLE.replace("title", "id"), "s1,s2,1", {}),
+    ],
+)
+def test_ids_stay_where_they_are_if_no_other_column_must_have_them(tmp_path, table, pairs, given):
+    path = written(tmp_path, table, "left.csv")
+    if pairs is not None:
+        pairs = written(tmp_path, f"left,right,similar\n{pairs}\n", "pairs.csv")
+    records, none = read_tables(path, pairs=pairs, **given)
+    assert none is None
+    assert "sku" in records.column_names
+
+
+def test_a_right_table_without_that_column_leaves_rows_numbered(tmp_path):
+    left, right = written(tmp_path, TABLE, "left.csv"), written(tmp_path, "x\n1\n", "right.csv")
+    pairs = written(tmp_path, "left,right,similar\ns1,0,1\n", "pairs.csv")
+    one, two = read_tables(left, right, pairs=pairs)
+    assert one.id_column is two.id_column is None

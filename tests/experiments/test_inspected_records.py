@@ -67,7 +67,7 @@ def test_one_table_of_text_is_prepared(shop, tmp_path):
 def test_numbers_are_taken_as_they_are_and_have_no_fields(tmp_path):
     pairs = write(tmp_path / "pairs.csv", [("left", "right", "similar"), ("x", "y", 1)])
     table = write(tmp_path / "f.csv", [("name", "p", "q"), ("x", 1, 2.5), ("y", 3, 4)])
-    files = read_inspected(pairs, table, key="name")
+    files = read_inspected(pairs, table)
     assert files.features.tolist() == [[1, 2.5], [3, 4]]
     assert files.fields is None
     np.save(tmp_path / "f.npy", np.eye(3))

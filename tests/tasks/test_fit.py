@@ -14,7 +14,15 @@ from twofold.estimators import MetricLearner
 from twofold.evaluation import decision_scores
 from twofold.matching import PairClassifier
 from twofold.relations import LabelRelation, PairRelation
-from twofold.tasks import Candidate, Decision, FitRequest, PreparedModel, fit_files
+from twofold.tasks import (
+    Candidate,
+    Decision,
+    EvaluateRequest,
+    FitRequest,
+    PreparedModel,
+    evaluate_files,
+    fit_files,
+)
 from twofold.tasks._fit import REFIT_SHARE, _doubts, _is_worth_refitting
 from twofold.tasks._held_out import given_validation, hold_out
 from twofold.tasks._statements import read_pair_relation
@@ -172,6 +180,21 @@ def test_columns_that_look_like_ids_are_pointed_out(tmp_path, name, is_said):
     if is_said:
         named = fit_files(replace(request, id_column="sku", overwrite=True))
         assert named.notes == ()
+
+
+def test_pairs_say_which_column_has_the_ids(tmp_path):
+    rows = [f"item {k},{k % 2 + k / 1000}" for k in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["name,x", *rows]) + "\n")
+    said = [f"item {k},item {k + step},{int(step == 2)}" for k in range(38) for step in (1, 2)]
+    (tmp_path / "p.csv").write_text("\n".join(["left,right,similar", *said]) + "\n")
+    request = FitRequest(data=tmp_path / "t.csv", pairs=tmp_path / "p.csv", out=tmp_path / "model")
+    result = fit_files(request)
+    assert [column.name for column in result.columns] == ["x"]
+    assert any("are those in its column 'name'" in note for note in result.notes)
+    scored = evaluate_files(
+        EvaluateRequest(model=request.out, data=request.data, pairs=request.pairs)
+    )
+    assert scored.decisions.auroc > 0.9
 
 
 def test_a_table_of_nothing_but_labels_is_refused(tmp_path):

@@ -18,6 +18,7 @@ from twofold.datasets._image_set import ImageSet, LabelledImages
 from twofold.datasets._mnist import load_mnist
 from twofold.datasets._multilabel import MULTILABEL_SETS, MultilabelSet, load_multilabel
 from twofold.datasets._named_pairs import NamedPairs, NamedTriplets, read_pairs, read_triplets
+from twofold.datasets._named_tables import read_tables
 from twofold.datasets._nus_wide import NusWideLabels, load_nus_wide_labels
 from twofold.datasets._nus_wide_images import has_nus_wide_images, load_nus_wide
 from twofold.datasets._omniglot import OmniglotPart, OmniglotSet, load_omniglot
@@ -59,5 +60,6 @@ __all__ = [
     "load_table",
     "read_pairs",
     "read_records",
+    "read_tables",
     "read_triplets",
 ]

@@ -217,6 +217,22 @@ def unique_ids(columns: Columns, name: str) -> NDArray[Any]:
     return called
 
 
+def column_with(name: Any, table: Any) -> str | None:
+    """Return the column that has a value and never has one twice, so that it may be the ids."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    for column in table.column_names:
+        values = table[column]
+        is_whole = pa.types.is_integer(values.type)
+        if not (is_text_type(values.type) or is_whole) or is_whole != isinstance(name, int):
+            continue
+        is_there = compute.any(compute.equal(values, name)).as_py()
+        if is_there and compute.count_distinct(values, mode="all").as_py() == len(values):
+            return str(column)
+    return None
+
+
 def is_text_type(kind: Any) -> bool:
     """Whether a column holds text, each value by itself or as the number of one."""
     import pyarrow as pa

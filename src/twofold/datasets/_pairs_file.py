@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from twofold._core.checks import LARGEST_WEIGHT
 from twofold._core.keys import check_keys
-from twofold.datasets._columns import Columns, as_row_numbers, is_text_type, read_columns
+from twofold.datasets._columns import Columns, as_row_numbers, column_with, read_columns
 
 NAMES = {
     "left": ("left", "ltable_id", "left_id", "id1"),
@@ -138,7 +138,7 @@ def look_up(
     if unknown.size:
         row = int(unknown[0])
         first = ids[row].as_py()
-        meant = None if table is None else _column_with(first, table)
+        meant = None if table is None else column_with(first, table)
         hint = "" if meant is None else f" Its column {meant!r} has {first!r}: add --id {meant!r}."
         raise ValueError(
             f"{unknown.size} id(s) in the column {name!r} of {columns.path} are not in {where}, "
@@ -146,22 +146,6 @@ def look_up(
             f"{known[0].as_py()!r} to {known[len(known) - 1].as_py()!r}.{hint}"
         )
     return np.asarray(places.to_numpy(), dtype=np.int64)
-
-
-def _column_with(name: Any, table: Any) -> str | None:
-    """Return the column that has a value and never has one twice, so that it may be the ids."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    for column in table.column_names:
-        values = table[column]
-        is_whole = pa.types.is_integer(values.type)
-        if not (is_text_type(values.type) or is_whole) or is_whole != isinstance(name, int):
-            continue
-        is_there = compute.any(compute.equal(values, name)).as_py()
-        if is_there and compute.count_distinct(values, mode="all").as_py() == len(values):
-            return str(column)
-    return None
 
 
 def read_weight(columns: Columns) -> NDArray[np.float32] | None:

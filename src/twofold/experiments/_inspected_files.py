@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from twofold._core.warnings import RelationWarning, unsaid
-from twofold.datasets import Records, load_pairs, load_table, read_pairs, read_records
+from twofold.datasets import Records, load_pairs, load_table, read_pairs, read_tables
 from twofold.preparation import ColumnPlan, TablePreparation
 from twofold.relations import PairRelation
 
@@ -67,21 +67,24 @@ def read_inspected(
     right : path, optional
         A second table with the same columns, which the right column of the pairs names.
     key : str, optional
-        The column that names the rows.
+        The column with the ids of the rows; see `twofold.datasets.read_tables`.
     """
     if features is None:
         if right is not None or key is not None:
             raise ValueError("right and key refer to the table of items: give features too.")
         stated = load_pairs(pairs)
         return InspectedFiles(_relation(stated, stated.n_items), stated.keys, notes=stated.notes)
-    left = _read_items(features, key)
-    if right is not None:
-        return _two_tables(pairs, left, _read_items(right, key))
+    left, other = read_tables(features, right, id_column=key, pairs=pairs)
+    for records in (left,) if other is None else (left, other):
+        _refuse_images(records)
+    if other is not None:
+        return _two_tables(pairs, left, other)
     if is_numbers(left):
-        table = load_table(features, key)
+        table = load_table(features, left.id_column)
         stated = load_pairs(pairs, table.keys)
         relation = _relation(stated, stated.n_items)
-        return InspectedFiles(relation, stated.keys, table.features, None, table.notes)
+        notes = tuple(dict.fromkeys((*left.notes, *table.notes)))
+        return InspectedFiles(relation, stated.keys, table.features, None, notes)
     named = read_pairs(pairs, left)
     prepared, notes = _prepared(left.table)
     return InspectedFiles(
@@ -135,14 +138,12 @@ def _two_tables(pairs: str | os.PathLike[str], left: Records, right: Records) ->
     )
 
 
-def _read_items(path: str | os.PathLike[str], key: str | None) -> Records:
-    records = read_records(path, id_column=key)
+def _refuse_images(records: Records) -> None:
     if records.path.is_dir():
         raise ValueError(
             f"{records.path} is a folder of images, but pairs are inspected with tables or "
             "matrices: give a table about the items, or embeddings of the images as .npy."
         )
-    return records
 
 
 def _prepared(table: Any, right: Any = None) -> tuple[Any, tuple[str, ...]]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import precision_recall_curve, roc_curve
 
-from twofold.datasets import Records, read_pairs, read_records
+from twofold.datasets import Records, read_pairs, read_tables
 from twofold.evaluation import (
     DecisionScores,
     RetrievalScores,
@@ -137,10 +137,14 @@ def evaluate_files(request: EvaluateRequest, progress: Progress | None = None) -
         model = PreparedModel.open(request.model, device=request.device)
         threshold = model.decision.threshold_or(request.threshold, request.model)
     with phases.phase("reading"):
-        left = read_records(request.data, id_column=request.id_column)
-        right = left
-        if request.right is not None:
-            right = read_records(request.right, id_column=request.id_column)
+        left, second = read_tables(
+            request.data,
+            request.right,
+            id_column=request.id_column,
+            pairs=request.pairs,
+            features=model.column_names,
+        )
+        right = left if second is None else second
         for table in (left, right):
             model.check(table)
     with phases.phase("scoring"):

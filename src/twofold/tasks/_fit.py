@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.warnings import gathered
-from twofold.datasets import Records, read_records
+from twofold.datasets import Records, read_tables
 from twofold.estimators import MetricLearner
 from twofold.evaluation import DecisionScores, pair_similarity
 from twofold.matching import PairClassifier
@@ -125,10 +125,13 @@ def fit_files(request: FitRequest, progress: Progress | None = None) -> FitResul
 
 def _fit(request: FitRequest, phases: Phases) -> FitResult:
     with phases.phase("reading"):
-        left = read_records(request.data, id_column=request.id_column)
-        right = None
-        if request.right is not None:
-            right = read_records(request.right, id_column=request.id_column)
+        left, right = read_tables(
+            request.data,
+            request.right,
+            id_column=request.id_column,
+            pairs=request.pairs,
+            features=(*(request.columns or ()), *request.text),
+        )
         check_tables(request, left, right)
         labels = request.labels or _folder_labels(request, left)
         if labels is None and request.pairs is None and request.triplets is None:

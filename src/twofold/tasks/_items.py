@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twofold.datasets import Records, read_records
+from twofold.datasets import Records, read_tables
 from twofold.tasks._fit_checks import check_tables
 from twofold.tasks._fit_input import FitRequest, Input, prepare_input
 
@@ -14,10 +14,7 @@ def read_items(request: FitRequest, check: Callable[[Records], None]) -> Input:
 
     `check` may refuse a table before the work.
     """
-    left = read_records(request.data, id_column=request.id_column)
-    right = None
-    if request.right is not None:
-        right = read_records(request.right, id_column=request.id_column)
+    left, right = read_tables(request.data, request.right, id_column=request.id_column)
     for table in (left,) if right is None else (left, right):
         check(table)
     check_tables(request, left, right)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold._core.files import new_file
-from twofold.datasets import Records, read_records
+from twofold.datasets import Records, read_tables
 from twofold.matching import candidate_pairs, group_pairs, one_to_one
 from twofold.search import NeighbourIndex
 from twofold.tasks._group_names import PreviousGroups, read_groups
@@ -105,10 +105,8 @@ def match_files(request: MatchRequest, progress: Progress | None = None) -> Matc
         model = PreparedModel.open(request.model, device=request.device)
     threshold = model.decision.threshold_or(request.threshold, request.model)
     with phases.phase("reading"):
-        left = read_records(request.left, id_column=request.id_column)
-        right = left
-        if request.right is not None:
-            right = read_records(request.right, id_column=request.id_column)
+        left, second = read_tables(request.left, request.right, id_column=request.id_column)
+        right = left if second is None else second
         for table in (left, right):
             table.require(request.columns)
             model.check(table)
