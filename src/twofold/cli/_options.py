@@ -20,8 +20,8 @@ IdColumn = Annotated[
     typer.Option(
         "--id",
         metavar="COLUMN",
-        help='The column with the ids of the rows; by default "id" if there is one, otherwise row '
-        "numbers from 0.",
+        help='The column with the ids of the rows; by default "id" if there is one, or the '
+        "column that the pairs name; otherwise row numbers from 0.",
     ),
 ]
 Columns = Annotated[
