@@ -161,6 +161,8 @@ def _print(result: FitResult, request: FitRequest) -> None:
         show(_scores(result))
     _print_decision(result)
     seconds = ", ".join(f"{name} {value:.1f} s" for name, value in result.seconds.items())
+    if "pair model" in result.seconds:
+        seconds += "; learning and pair model side by side"
     show(f"{result.n_features:,} features, {result.n_components:,} components. {seconds}.")
     show(f"The model is in {result.model}. Next:", f"  {_next_command(result, request)}")
 
