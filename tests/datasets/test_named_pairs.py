@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from twofold.datasets import read_pairs, read_records, read_tables, read_triplets
 
@@ -153,3 +154,13 @@ def test_a_right_table_without_that_column_leaves_rows_numbered(tmp_path):
     pairs = written(tmp_path, "left,right,similar\ns1,0,1\n", "pairs.csv")
     one, two = read_tables(left, right, pairs=pairs)
     assert one.id_column is two.id_column is None
+
+
+def test_images_are_called_by_their_paths_whatever_the_pairs_name(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / "shown" / name).mkdir(parents=True)
+        Image.new("L", (8, 8)).save(tmp_path / "shown" / name / "one.png")
+    pairs = written(tmp_path, "left,right,similar\na,b,1\n")
+    records, _ = read_tables(tmp_path / "shown", pairs=pairs)
+    assert records.ids.tolist() == ["a/one.png", "b/one.png"]
+    assert records.id_column is None

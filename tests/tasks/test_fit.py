@@ -111,18 +111,21 @@ def test_arrays_are_taken_as_they_are(tmp_path):
     assert result.n_features == 3
 
 
+def of_triplets(flowers, folder, **more) -> FitRequest:
+    return FitRequest(
+        data=flowers / "train.csv",
+        columns=("petal length", "petal width"),
+        triplets=folder / "t.csv",
+        out=folder / "model",
+        **more,
+    )
+
+
 def test_triplets_have_no_threshold_and_that_is_said(flowers, tmp_path):
     ids = [line.split(",")[0] for line in (flowers / "train.csv").read_text().splitlines()[1:]]
     rows = [f"{ids[k]},{ids[k + 1]},{ids[k + 2]}" for k in range(60)]
     (tmp_path / "t.csv").write_text("\n".join(["anchor,positive,negative", *rows]) + "\n")
-    result = fit_files(
-        FitRequest(
-            data=flowers / "train.csv",
-            columns=("petal length", "petal width"),
-            triplets=tmp_path / "t.csv",
-            out=tmp_path / "model",
-        )
-    )
+    result = fit_files(of_triplets(flowers, tmp_path))
     assert result.decision.threshold is None
     assert any("no threshold" in note for note in result.notes)
 
@@ -140,15 +143,7 @@ def test_with_pairs_beside_them_triplets_have_scores_and_a_threshold(flowers, tm
     (tmp_path / "t.csv").write_text("\n".join(["anchor,positive,negative", *rows]) + "\n")
     pairs = [f"{a},{b},{int(near)}" for near, _, a, b, _ in said]
     (tmp_path / "p.csv").write_text("\n".join(["left,right,similar", *pairs]) + "\n")
-    result = fit_files(
-        FitRequest(
-            data=flowers / "train.csv",
-            columns=("petal length", "petal width"),
-            triplets=tmp_path / "t.csv",
-            valid=tmp_path / "p.csv",
-            out=tmp_path / "model",
-        )
-    )
+    result = fit_files(of_triplets(flowers, tmp_path, valid=tmp_path / "p.csv"))
     assert [one.name for one in result.candidates] == ["features as given", "embedding"]
     assert result.candidates[1].scores.n_similar == sum(near for near, *_ in said)
     assert result.candidates[1].scores.auroc > 0.9

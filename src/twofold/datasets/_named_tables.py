@@ -40,7 +40,8 @@ def read_tables(
     tuple of Records
         The second is None without `right`.
     """
-    tables = [read_records(place, id_column=id_column) for place in (left, right) if place]
+    places = [left] if right is None else [left, right]
+    tables = [read_records(place, id_column=id_column) for place in places]
     if pairs is not None and all(table.id_column is None for table in tables):
         named = _named_by(pairs, tables[0])
         if named and named not in features and all(named in one.column_names for one in tables):
@@ -49,13 +50,15 @@ def read_tables(
 
 
 def _named_by(pairs: Place, records: Records) -> str | None:
-    """Return the column of text that has the first id of the pairs, and no value twice."""
-    columns = read_pair_columns(pairs)
-    ids = columns.ids("left")
-    first = ids[0].as_py() if len(ids) else None
-    if records.table is None or first is None or str(first).isdigit():  # a row number
+    """Return the column of text that has the first id of the pairs, and no value twice.
+
+    None if that id is a row number.
+    """
+    if records.table is None or records.path.is_dir():  # where images are called by their paths
         return None
-    return column_with(str(first), records.table)
+    ids = read_pair_columns(pairs).ids("left")
+    first = str(ids[0].as_py()) if len(ids) else ""
+    return None if not first or first.isdigit() else column_with(first, records.table)
 
 
 def _called_by(records: Records, named: str, pairs: Place) -> Records:
