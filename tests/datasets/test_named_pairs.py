@@ -134,6 +134,7 @@ def test_ids_are_in_the_column_that_the_pairs_name(tmp_path):
     [
         (TABLE, None, {}),
         (TABLE, "0,2,1", {}),  # row numbers
+        (TABLE.replace("s1", "0"), "0,2,1", {}),
         (TABLE, "s1,s2,1", {"features": ("sku",)}),
         (TABLE, "s1,s2,1", {"id_column": "title"}),
         (TABLE.replace("s3", "s2"), "s1,s2,1", {}),

@@ -54,6 +54,18 @@ def test_no_bit_that_is_flipped_alone_would_fit_better(seed):
             assert min(cost(some, expected, agreement) for some in flipped) > least - 0.02
 
 
+def test_expected_bits_are_never_shortened():
+    """Where signs would fit a shorter vector best, they are compared with the one that there is."""
+    rng = RNG(1623)
+    agreement = agreement_of(np.where(rng.random((3, 8)) < 0.5, 1, -1)).astype(float)
+    expected = rng.uniform(-1, 1, 8)
+    signs = np.where(expected >= 0, 1.0, -1.0)
+    assert signs @ agreement @ signs < 0.95 * (signs @ agreement @ expected)
+    bits = np.sign(rounded(expected[None], agreement)[0])
+    least = min(cost(bits * flip, expected, agreement) for flip in 1 - 2 * np.eye(8))
+    assert cost(bits, expected, agreement) < least
+
+
 def test_bits_fit_nearly_as_well_as_the_best_of_all_codes():
     rng, every = RNG(0), np.array(list(product([-1.0, 1.0], repeat=8)))
     agreement = agreement_of(TABLE).astype(float)
