@@ -49,6 +49,7 @@ ONLY_BY_NAME = (
     "hidden_factors",
     "metric_ablations",
     "metric_seconds",
+    "many_kinds",
     "seen",
     "pair_evidence",
     "unseen",
