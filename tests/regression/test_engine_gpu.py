@@ -84,7 +84,8 @@ def test_recorded_steps_give_what_eager_ones_give(optimiser, monkeypatch):
     losses, points = [], []
     for n_eager in (3, 10**6):
         monkeypatch.setattr(steps_module, "N_EAGER", n_eager)
-        rate = {"muon": 0.05, "adamw": 2e-3, "sgd": 5e-3}[optimiser]
+        # Slow enough that rounding, which no two runs have the same, does not grow into a loss.
+        rate = {"muon": 0.01, "adamw": 2e-4, "sgd": 1e-3}[optimiser]
         settings = config(
             "cifar10", optimiser=optimiser, learning_rate=rate, augment=Augment(flips=True)
         )
