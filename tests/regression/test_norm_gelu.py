@@ -234,7 +234,10 @@ def test_the_kernels_pass_in_triton_s_interpreter():
 def chain_of(n_channels: int = 24) -> Chain:
     torch.manual_seed(0)
     norms = [nn.BatchNorm2d(n_channels, momentum=0.4) for _ in range(2)]
-    convolutions = [nn.Conv2d(3, n_channels, 3, padding=1), nn.Conv2d(n_channels, n_channels, 1)]
+    convolutions = [  # of a bias before a norm the gradient is noise
+        nn.Conv2d(3, n_channels, 3, padding=1, bias=False),
+        nn.Conv2d(n_channels, n_channels, 1, bias=False),
+    ]
     return Chain(
         *(convolutions[0], norms[0], nn.GELU(), convolutions[1], norms[1]),
         *(nn.GELU(), nn.Flatten(), nn.Linear(n_channels * 36, 4)),
@@ -421,7 +424,7 @@ def cuda_step(network: nn.Module, images: Tensor) -> list[Tensor]:
 def close_to(found: list[Tensor], expected: list[Tensor]) -> None:
     for one, other in zip(found, expected, strict=True):
         size = float(other.double().norm()) + 1e-6
-        assert float((one.double() - other.double()).norm()) < 0.03 * size
+        assert float((one.double() - other.double()).norm()) < 0.05 * size
 
 
 @pytest.mark.parametrize("device", [pytest.param("cuda", marks=NEEDS_CUDA)])
@@ -445,47 +448,47 @@ def test_a_recorded_step_is_replayed_with_new_images(device):
     chain = chain_of(64).to(device, memory_format=torch.channels_last)
     other = copy.deepcopy(chain)
     images = small_images().to(device)
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):  # warming up moves the running statistics
-        for _ in range(3):
-            cuda_step(chain, images)
-            cuda_step(other, images)
-    torch.cuda.current_stream().wait_stream(stream)
-    for weights in chain.parameters():
-        weights.grad = None
+    for _ in range(3):
+        cuda_step(chain, images)
+        cuda_step(other, images)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         recorded = cuda_step(chain, images)
     for number in range(3):
         images.copy_(small_images().to(device).mul(number + 1).add(number))
         graph.replay()
-        # Eager and recorded steps run the same kernels, which add in the same order.
         close_to(recorded, cuda_step(other, images))
     assert int(chain[1].num_batches_tracked) == int(other[1].num_batches_tracked) == 6
 
 
+def striped_images(classes: np.ndarray) -> np.ndarray:
+    """Images of four classes, each with a stripe of its own under noise."""
+    images = np.random.default_rng(0).integers(0, 160, size=(len(classes), 3, 16, 16))
+    for item, number in enumerate(classes):
+        images[item, :, 4 * number : 4 * number + 4] += 60
+    return images.astype(np.uint8)
+
+
 @pytest.mark.parametrize("device", [pytest.param("cuda", marks=NEEDS_CUDA)])
 def test_a_training_ends_as_well_with_the_kernels_as_without(device, monkeypatch):
-    rng = np.random.default_rng(0)
     classes = np.arange(1200) % 4
-    images = rng.integers(0, 120, size=(1200, 3, 16, 16))
-    for number in range(1200):
-        first = 4 * classes[number]
-        images[number, :, first : first + 4] += 40
-    images = images.astype(np.uint8)
-    targets = np.eye(4, dtype=np.float32)[classes]
-    config = TrainingConfig(
-        "fast-conv", 6, 100, 0.1, optimiser="muon", schedule="linear", device=device
-    )
-    errors, shares = [], []
+    images, targets = striped_images(classes), np.eye(4, dtype=np.float32)[classes]
+    rate = {"optimiser": "muon", "schedule": "linear", "device": device}
+    config = TrainingConfig("fast-conv", 4, 100, 0.1, **rate)
+    given = []
+    apply = module._apply
+    monkeypatch.setattr(module, "_apply", lambda *some: given.append(some[1]) or apply(*some))
+    shares, errors = [], []
     for has_kernels in (True, False):
-        with monkeypatch.context() as patch:
-            if not has_kernels:
-                patch.setattr(module, "_fused_norm", lambda: None)
-            embedder = fit_embedder(config, images, targets, np.random.default_rng(1)).embedder
-            points = embedder.predict(images)
-        errors.append(np.square(points - targets).sum(axis=1).mean())
-        shares.append((points.argmax(axis=1) == classes).mean())
+        if not has_kernels:
+            monkeypatch.setattr(module, "_fused_norm", lambda: None)
+        given.clear()
+        training, test = np.arange(800), np.arange(800, 1200)
+        fitted = fit_embedder(config, images[training], targets[training], np.random.default_rng(1))
+        assert bool(given) == has_kernels
+        points = fitted.embedder.predict(images[test])
+        shares.append((points.argmax(axis=1) == classes[test]).mean())
+        errors.append(np.square(points - targets[test]).sum(axis=1).mean())
     assert min(shares) > 0.97
+    assert max(errors) < 0.06  # of .75 for guesses; narrow networks reach .01 to .015 on a CPU
     assert abs(errors[0] - errors[1]) < 0.03
