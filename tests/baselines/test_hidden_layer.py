@@ -11,8 +11,8 @@ from torch import nn
 
 from twofold import load
 from twofold.baselines._classifier import BinaryCrossEntropy, ClassifierLearner, CrossEntropy
-from twofold.baselines._hidden_layer import hidden_layer
-from twofold.regression import Network
+from twofold.baselines._hidden_layer import hidden_layer, refuse_other_heads
+from twofold.regression import Chain, Network
 
 X = np.random.default_rng(0).normal(size=(30, 5)).astype(np.float32)
 Y = np.arange(30) % 3
@@ -107,6 +107,11 @@ class Branching(nn.Sequential):
 def test_other_networks_are_refused(embedder, found):
     with pytest.raises(TypeError, match=rf"that ends in nn\.Linear, got {found}\."):
         ClassifierLearner(embedder=embedder, **FAST).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", [nn.Sequential, Chain])
+def test_chains_that_end_in_a_linear_layer_are_taken(kind):
+    refuse_other_heads(kind(nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 3)), 3)
 
 
 def test_a_wrong_number_of_outputs_is_refused():

@@ -7,6 +7,8 @@ from typing import Any
 
 from torch import nn
 
+from twofold.regression import Chain
+
 
 def hidden_layer(network: nn.Module) -> nn.Sequential:
     """Return a network that gives the input of `network`'s last linear layer, sharing its weights.
@@ -60,7 +62,8 @@ def refuse_other_heads(embedder: Any, n_labels: int) -> None:
 def _last_of_several(network: nn.Module) -> nn.Module | None:
     """Return the last layer of a chain of several; None for any other network."""
     is_chain = isinstance(network, nn.Sequential) and (
-        type(network).forward is nn.Sequential.forward  # a subclass may do more than the chain
+        # Another subclass may do more than the chain.
+        type(network).forward in (nn.Sequential.forward, Chain.forward)
     )
     return network[-1] if is_chain and len(network) > 1 else None  # type: ignore[arg-type, index]
 

@@ -73,6 +73,7 @@ from twofold.regression._network_embedder import (
     predict_points,
 )
 from twofold.regression._networks import NETWORKS, NetworkName, build_network, fill_form, mlp
+from twofold.regression._norm_gelu import Chain
 from twofold.regression._onnx_embedder import write_embedder
 from twofold.regression._preparation import (
     network_kind,
@@ -107,6 +108,7 @@ __all__ = [
     "Augment",
     "BitClassifiers",
     "Callback",
+    "Chain",
     "Embedder",
     "Epoch",
     "Features",

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from twofold.regression._norm_gelu import Chain
 from twofold.regression._pooling import MaxPool
 
 META = "meta"
@@ -66,7 +67,7 @@ def suits_fast_network(item_shape: Sequence[int]) -> bool:
     return all(SMALLEST <= side <= LARGEST for side in item_shape[1:])
 
 
-def fast_form(name: str, input_shape: Sequence[int], dim: int) -> nn.Sequential:
+def fast_form(name: str, input_shape: Sequence[int], dim: int) -> Chain:
     """Return one of `FAST_NETWORKS` as a form, on the device "meta".
 
     A whitening layer; stages, each a convolution, a max-pool that halves the image, and further
@@ -82,7 +83,7 @@ def fast_form(name: str, input_shape: Sequence[int], dim: int) -> nn.Sequential:
     sides = [(side - PATCH) // stride + 1 for side in sides]
     whitening = nn.Conv2d(n_channels, 2 * PATCH**2 * n_channels, PATCH, stride, device=META)
     whitening.weight.requires_grad = False
-    network = nn.Sequential(whitening, nn.GELU())
+    network = Chain(whitening, nn.GELU())
     n_channels = whitening.out_channels
     for width in plan.widths:
         halves = min(sides) // 2 >= LEAST_SIDE
@@ -90,7 +91,8 @@ def fast_form(name: str, input_shape: Sequence[int], dim: int) -> nn.Sequential:
         sides = [side // 2 for side in sides] if halves else sides
         n_channels = width
     network.extend([nn.MaxPool2d(tuple(sides)), nn.Flatten()])
-    return network.append(nn.Linear(n_channels, dim, bias=False, device=META))
+    network.append(nn.Linear(n_channels, dim, bias=False, device=META))
+    return network
 
 
 def _stage(n_inputs: int, width: int, depth: int, halves: bool) -> list[nn.Module]:
@@ -101,7 +103,7 @@ def _stage(n_inputs: int, width: int, depth: int, halves: bool) -> list[nn.Modul
     inner = [_convolution(width, width), _norm(width), nn.GELU()]
     return [
         *first,
-        Residual(nn.Sequential(*inner, _convolution(width, width), _norm(width))),
+        Residual(Chain(*inner, _convolution(width, width), _norm(width))),
         nn.GELU(),
     ]
 

@@ -25,6 +25,7 @@ from twofold.regression._draws import Dropout
 from twofold.regression._fast_networks import Residual
 from twofold.regression._layers import watch_layers
 from twofold.regression._maps import averaging_matrix, module_of
+from twofold.regression._norm_gelu import Chain
 from twofold.regression._pooling import MaxPool
 
 Writer = Callable[[OnnxGraph, Any, Value], Value]
@@ -92,7 +93,7 @@ def _is_plain(module: nn.Module) -> bool:
     """Whether a module is a chain of layers that are known here, as torch wrote them."""
     if module._forward_hooks or module._forward_pre_hooks:
         return False
-    if type(module) is nn.Sequential:
+    if type(module) is nn.Sequential or type(module) is Chain:
         return len(module) > 0 and all(map(_is_plain, module))
     if type(module) is Residual:
         return _is_plain(module.inner)
