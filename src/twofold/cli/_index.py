@@ -101,5 +101,6 @@ def index(
         return
     show(
         f"Added {result.n_taken_in:,} rows; {result.out} now has {result.n_items:,} items. Next:",
+        f"  twofold search {model} --index {result.out} --query ROWS",
         f"  twofold serve {model} --index {result.out}",
     )

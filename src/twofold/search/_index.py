@@ -347,6 +347,11 @@ class NeighbourIndex:
         self._settle()
         return _files.Saved(self.metric, self._ids, self.points, self._n_bytes, self._recall)
 
+    @staticmethod
+    def is_at(folder: str | os.PathLike[str]) -> bool:
+        """Whether a folder holds what `save` writes."""
+        return _files.is_at(Path(folder))
+
     @classmethod
     def open(
         cls,
