@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold._core.names import separate_names
 from twofold.datasets._columns import (
     Columns,
     existing_file,
@@ -76,6 +77,10 @@ class Records:
         if self.table is None:
             return f"row {self.first_row + row}"
         return self._columns.place(row)
+
+    def separate(self, names: Collection[str]) -> tuple[str, ...]:
+        """Return the columns that are meant: "a,b" is a and b, unless a column is called so."""
+        return separate_names(names, (*self.column_names, *filter(None, [self.id_column])))
 
     def require(self, names: Collection[str], why: str = "") -> None:
         """Refuse records without a column, with the name of the nearest that is there.

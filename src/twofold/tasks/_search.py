@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from twofold._core.names import shown_names
+from twofold._core.names import separate_names, shown_names
 from twofold.datasets import Records, read_records
 from twofold.search import IndexStore, NeighbourIndex, Neighbours
 from twofold.search.stores import VectorStore, is_store
@@ -140,14 +140,15 @@ def _search_index(request: SearchRequest, phases: Phases) -> SearchResult:
 
 def _kept_columns(place: Path, store: VectorStore, columns: Collection[str]) -> tuple[str, ...]:
     """Return the columns to show; refuse one that the index does not keep."""
-    missing = next((name for name in columns if name not in store.columns), None)
+    names = separate_names(columns, store.columns)
+    missing = next((name for name in names if name not in store.columns), None)
     if missing is not None:
         kept = f"only {shown_names(list(store.columns))}" if store.columns else "none"
         raise ValueError(
             f"{place} does not keep the column {missing!r}, {kept}: index the rows with --columns "
             f"{missing!r} into another folder, or give their file as --index."
         )
-    return tuple(columns)
+    return names
 
 
 def _search_table(request: SearchRequest, phases: Phases) -> SearchResult:
@@ -157,7 +158,8 @@ def _search_table(request: SearchRequest, phases: Phases) -> SearchResult:
         model = PreparedModel.open(request.model, device=request.device)
     with phases.phase("reading"):
         items = read_records(request.index, id_column=request.id_column)
-        items.require(request.columns)
+        columns = items.separate(request.columns)
+        items.require(columns)
         queries = items
         if request.query != request.index:
             queries = read_records(request.query, id_column=request.id_column)
@@ -170,7 +172,7 @@ def _search_table(request: SearchRequest, phases: Phases) -> SearchResult:
     return SearchResult(
         query_ids=queries.ids,
         neighbours=NearestRows.of_neighbours(found),
-        fields=_fields(items, found, request.columns),
+        fields=_fields(items, found, columns),
         n_items=items.n_items,
         n_embedded=n_embedded,
         metric=model.learner.metric_,
