@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import twofold.search._coded_points as coded_points
-import twofold.search._index as index_module
+import twofold.search._held_points as held_points
 import twofold.search._quantisers as quantisers
 from twofold.search import (
     CodedPoints,
@@ -33,7 +33,7 @@ by_size = pytest.mark.parametrize(
 
 @pytest.fixture(autouse=True)
 def few_are_enough(monkeypatch):
-    for module in (coded_points, index_module):
+    for module in (coded_points, held_points):
         monkeypatch.setattr(module, "FEWEST_POINTS", 1000)
 
 
@@ -124,7 +124,7 @@ def test_too_few_points_are_kept_as_they_are_which_is_said_once():
 
 @by_size
 def test_codes_are_learnt_before_too_many_points_are_held(monkeypatch, memory):
-    monkeypatch.setattr(index_module, "HELD", 1100)
+    monkeypatch.setattr(held_points, "HELD", 1100)
     index = NeighbourIndex("euclidean", backend="numpy", memory=memory)
     index.add(range(1000), some_points(1000))
     assert not isinstance(index.points, CodedPoints)

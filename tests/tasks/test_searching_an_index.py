@@ -235,10 +235,13 @@ def test_an_index_of_another_metric_or_size_is_refused(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"columns": ("b",)}, r"does not keep the column 'b', only kind: .* with --columns 'b'"),
+        ({"columns": ("b",)}, r"does not keep the column 'b' \(it keeps kind\): .* --columns 'b'"),
         ({"store": "elsewhere"}, "--store says where to keep the index of a file, but"),
         ({"query": "index"}, "is an index, which has points but not the rows"),
-        ({"index": "bare", "columns": ("kind",)}, "does not keep the column 'kind', none: "),
+        (
+            {"index": "bare", "columns": ("kind",)},
+            r"does not keep the column 'kind' \(it keeps none\): ",
+        ),
         ({"index": "damaged"}, "vectors.json does not say"),
         ({"index": "nothing"}, "nothing does not exist"),
     ],

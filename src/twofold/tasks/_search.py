@@ -143,10 +143,10 @@ def _kept_columns(place: Path, store: VectorStore, columns: Collection[str]) -> 
     names = separate_names(columns, store.columns)
     missing = next((name for name in names if name not in store.columns), None)
     if missing is not None:
-        kept = f"only {shown_names(list(store.columns))}" if store.columns else "none"
+        kept = shown_names(list(store.columns)) if store.columns else "none"
         raise ValueError(
-            f"{place} does not keep the column {missing!r}, {kept}: index the rows with --columns "
-            f"{missing!r} into another folder, or give their file as --index."
+            f"{place} does not keep the column {missing!r} (it keeps {kept}): index the rows "
+            f"with --columns {missing!r} into another folder, or give their file as --index."
         )
     return names
 
