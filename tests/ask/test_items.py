@@ -44,6 +44,24 @@ def test_missing_values_are_not_shown_and_long_ones_are_cut(tmp_path):
     assert len(fields["title"]) == 2000
 
 
+@pytest.mark.parametrize("brings_features", [False, True])
+def test_columns_may_be_joined_by_commas(tmp_path, brings_features):
+    file = tmp_path / "items.csv"
+    file.write_text("id,title,maker,price\na,one chair,x,3\nb,two chairs,y,9\nc,a lamp,y,5\n")
+    features = None
+    if brings_features:
+        features = tmp_path / "x.npy"
+        np.save(features, np.eye(3, dtype=np.float32))
+    request = AskRequest(
+        data=file, features=features, columns=("title,maker,price",), text=("title,maker",)
+    )
+    items = read_ask_items(request)
+    assert items.shown == ("title", "maker", "price")
+    if not brings_features:
+        kinds = [plan.kind for plan in items.preparation.columns_]
+        assert kinds == ["text", "text", "number"]
+
+
 def test_of_a_folder_of_images_the_class_is_not_told(tmp_path):
     (tmp_path / "photos").mkdir()
     for kind in ("cats", "dogs"):

@@ -163,7 +163,7 @@ def test_of_dot_products_a_search_shows_similarities(metric, heading, value, cap
     one = np.full((1, 1), 1.25, np.float32)
     found = Neighbours(np.array([["lamp"]]), np.zeros((1, 1), np.int64), one, 1 - one)
     result = SearchResult(
-        *(np.array(["new"]), found, {}, 1, 1, metric, Path("store"), "new in lamps", (), (), {})
+        *(np.array(["new"]), found, {}, 1, 1, metric, Path("store"), "new in lamps", (), {}, {})
     )
     show(_nearest(result, 0))
     shown = capsys.readouterr().out

@@ -55,6 +55,19 @@ def test_two_tables_are_one_below_the_other_and_keep_their_fields(shop):
     assert "price (number)" in note
 
 
+def test_infinite_numbers_beside_text_are_told(tmp_path):
+    rows = [
+        ("id", "title", "price"),
+        ("a0", "red chair", 1.5),
+        ("a1", "chair", "inf"),
+        ("a2", "", 3),
+    ]
+    pairs = write(tmp_path / "pairs.csv", [("left", "right", "similar"), ("a0", "a1", 1)])
+    (note,) = read_inspected(pairs, write(tmp_path / "items.csv", rows)).notes
+    assert "price (number, 1 missing, 1 value(s) are infinite" in note
+    assert "first at row 1 (inf))" in note
+
+
 def test_one_table_of_text_is_prepared(shop, tmp_path):
     pairs = write(tmp_path / "within.csv", [("left", "right", "similar"), ("a0", "a1", 1)])
     files = read_inspected(pairs, shop[1])

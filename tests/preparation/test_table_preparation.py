@@ -88,6 +88,52 @@ def test_odd_values_in_a_column_of_numbers_are_missing_and_said():
     assert "1 value(s) are not numbers and count as missing, first 'unknown'" in plan.note
 
 
+def test_infinite_numbers_are_missing_and_said_with_the_first_place():
+    values = np.array([1.0, 2.0, np.nan, -np.inf, 4.0, np.inf, 1e31])
+    preparation = TablePreparation().fit({"x": values, "y": np.arange(7) / 2})
+    odd, plain = preparation.columns_
+    assert (odd.kind, odd.n_missing) == ("number", 4)
+    assert odd.note == (
+        "3 value(s) are infinite or beyond 1e+30 and count as missing, first at row 3 (-inf)"
+    )
+    assert (plain.n_missing, plain.note) == (0, "")
+    features = preparation.transform({"x": values, "y": np.zeros(7)})
+    np.testing.assert_array_equal(features[:, 1], [0, 0, 1, 1, 0, 1, 1])
+
+
+@pytest.mark.parametrize(("left", "place"), [(1.0, "row 1 of the second table"), (np.inf, "row 2")])
+def test_an_infinite_number_is_found_in_the_table_that_has_it(left, place):
+    first, second = {"x": [0.0, 3.0, left]}, {"x": [2.0, np.inf]}
+    (plan,) = TablePreparation().fit(first, right=second).columns_
+    assert f"first at {place} (inf)" in plan.note
+
+
+@pytest.mark.parametrize("kinds", [None, {"x": "number"}])
+def test_numbers_written_as_text_may_be_too_large_or_no_numbers(kinds):
+    values = ["$1", *map(str, range(40)), "", "unknown", "1e400"]
+    (plan,) = TablePreparation(kinds).fit({"x": values}).columns_
+    assert plan.n_missing == 3
+    assert (
+        "1 value(s) are not numbers and count as missing, first 'unknown'; 1 value(s) are infin"
+        in (plan.note)
+    )
+    assert plan.note.endswith("first at row 43 (1e400)")
+
+
+def test_what_is_not_found_to_be_numbers_but_said_to_be_tells_its_odd_values():
+    preparation = TablePreparation({"x": "number"}).fit({"x": ["3", "four", "five", "1"]})
+    (plan,) = preparation.columns_
+    assert plan.note == (
+        "as was asked; 2 value(s) are not numbers and count as missing, first 'four'"
+    )
+
+
+def test_a_column_without_a_finite_number_is_dropped_and_says_so():
+    values = [np.inf, -np.inf, np.nan, np.inf]
+    plan, _ = TablePreparation().fit({"x": values, "y": [0.5, 0.1, 0.9, 2.0]}).columns_
+    assert (plan.kind, plan.note) == ("dropped", "no row has a finite number")
+
+
 def test_written_numbers_are_the_numbers():
     written = ["$1,299.00", "12 EUR", "1.299,50 €", "3", "-4.5e1", "7 %"]
     plain = [1299.0, 12.0, 1299.5, 3.0, -45.0, 7.0]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import twofold.search._coded_points as coded_points
-import twofold.search._index as index_module
+import twofold.search._held_points as held_points
 import twofold.search._quantisers as quantisers
 from twofold.search import (
     CodedPoints,
@@ -33,7 +33,7 @@ by_size = pytest.mark.parametrize(
 
 @pytest.fixture(autouse=True)
 def few_are_enough(monkeypatch):
-    for module in (coded_points, index_module):
+    for module in (coded_points, held_points):
         monkeypatch.setattr(module, "FEWEST_POINTS", 1000)
 
 
@@ -122,9 +122,30 @@ def test_too_few_points_are_kept_as_they_are_which_is_said_once():
     assert isinstance(index.points, CodedPoints)
 
 
+def test_points_that_were_removed_are_nothing_to_learn_codes_from():
+    index = index_of(some_points(), BYTE)
+    index.remove(range(600))
+    with pytest.warns(SearchWarning, match="but there are 600"):
+        index.query(some_points(1), 1)
+    assert not isinstance(index.points, CodedPoints)
+
+
+@needs_faiss
+@pytest.mark.parametrize("held", [1100, 10**6])
+def test_a_search_before_codes_are_learnt_does_not_stay_the_search(monkeypatch, held):
+    monkeypatch.setattr(held_points, "HELD", held)
+    index, queries = index_of(some_points(900), BYTE, backend="faiss"), some_points(5, seed=3)
+    with pytest.warns(SearchWarning, match="but there are 900"):
+        index.query(queries, 3)
+    index.add(range(900, N_POINTS), some_points()[900:])
+    answer = index.query(queries, 3)
+    expected = slow_similarity("euclidean", queries, np.asarray(index.points))
+    np.testing.assert_allclose(answer.similarity, -np.sort(-expected)[:, :3], atol=1e-4)
+
+
 @by_size
 def test_codes_are_learnt_before_too_many_points_are_held(monkeypatch, memory):
-    monkeypatch.setattr(index_module, "HELD", 1100)
+    monkeypatch.setattr(held_points, "HELD", 1100)
     index = NeighbourIndex("euclidean", backend="numpy", memory=memory)
     index.add(range(1000), some_points(1000))
     assert not isinstance(index.points, CodedPoints)

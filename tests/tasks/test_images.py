@@ -1,8 +1,14 @@
 """A folder of images: classes by folder, what cannot be read, neighbours on a page."""
 
+import re
+import shutil
+from dataclasses import replace
+
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
+from pyarrow import parquet
 from sklearn.datasets import load_digits
 
 from twofold.datasets import read_records
@@ -59,6 +65,42 @@ def test_neighbours_of_images_are_shown_as_pictures(digits, model):
     page = search_page(result)
     assert page.count("data:image/png;base64,") == 4 * (1 + 3)
     assert f"the nearest first, with {result.measure} below each." in page
+
+
+def test_a_picture_is_of_the_row_that_was_found_where_the_index_has_another_order(
+    digits, model, tmp_path
+):
+    names = sorted((digits / "new").iterdir())
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    request = SearchRequest(model=digits / "model", index=shelf, query=digits / "new", k=4)
+    for first in (2, 0):  # the index has the images 2 and 3 first, the folder 0 and 1
+        for path in names[first : first + 2]:
+            shutil.copy(path, shelf)
+        result = search_files(request)
+    pictures = re.findall(r'src="(data:[^"]*)"', search_page(result))
+    shown = np.array(pictures, dtype=object).reshape(4, 1 + 4)
+    picture_of = dict(zip(result.query_ids, shown[:, 0], strict=True))
+    assert len(set(picture_of.values())) == 4
+    expected = [[picture_of[one] for one in found] for found in result.neighbours.ids]
+    assert shown[:, 1:].tolist() == expected
+
+
+def test_images_in_a_column_of_bytes_are_searched(digits, model, tmp_path):
+    names = sorted((digits / "new").iterdir())
+    contents = [path.read_bytes() for path in names]
+    parquet.write_table(pa.table({"id": range(4), "image": contents}), tmp_path / "rows.parquet")
+    request = SearchRequest(
+        model=digits / "model", index=tmp_path / "rows.parquet", query=digits / "new", k=4
+    )
+    files = search_files(replace(request, index=digits / "new", store=tmp_path / "of files"))
+    rows = {path.name: row for row, path in enumerate(names)}
+    for n_embedded in (4, 0):
+        result = search_files(request)
+        assert result.n_embedded == n_embedded
+        expected = [[rows[one] for one in found] for found in files.neighbours.ids]
+        assert result.neighbours.ids.tolist() == expected
+    assert search_page(result).count("data:image/png;base64,") == 4  # of the queries alone
 
 
 def test_the_model_reads_images_by_itself(digits, model):

@@ -140,7 +140,8 @@ def _with_given_features(request: AskRequest) -> Items:
     assert request.features is not None
     paths = [request.data] if request.right is None else [request.data, request.right]
     tables = tuple(read_records(path, id_column=request.id_column) for path in paths)
-    named = [*request.text, *request.columns, *filter(None, [request.image])]
+    columns = tables[0].separate((*request.text, *request.columns))
+    named = [*columns, *filter(None, [request.image])]
     for table in tables:
         _refuse_nameless(table)
         table.require(named)
@@ -166,9 +167,8 @@ def _shown_columns(
     """Return the columns that a person sees: those named, else all; of a folder of images none."""
     if table.path.is_dir():
         return ()
-    named = (*request.text, *request.columns)
-    names = named or tuple(name for name in table.column_names if name != image_column)
-    return tuple(dict.fromkeys(names))
+    named = table.separate((*request.text, *request.columns))
+    return named or tuple(name for name in table.column_names if name != image_column)
 
 
 def _refuse_nameless(table: Records) -> None:

@@ -44,7 +44,9 @@ def index(
     columns: Annotated[
         list[str] | None,
         typer.Option(
-            "--columns", metavar="COLUMN", help="A column to keep with the points; can be repeated."
+            "--columns",
+            metavar="COLUMNS",
+            help="Columns to keep with the points: a,b, or the option once for each.",
         ),
     ] = None,
     url: Annotated[
@@ -68,7 +70,7 @@ def index(
 ) -> None:
     """Build an index of points to search and serve, or add rows to one.
 
-    Example: twofold index model products.csv --out products.index --columns title --columns price
+    Example: twofold index model products.csv --out products.index --columns title,price
     """
     from twofold.cli._console import show, show_json, step_bars
     from twofold.tasks import IndexRequest, index_files
@@ -101,5 +103,6 @@ def index(
         return
     show(
         f"Added {result.n_taken_in:,} rows; {result.out} now has {result.n_items:,} items. Next:",
+        f"  twofold search {model} --index {result.out} --query ROWS",
         f"  twofold serve {model} --index {result.out}",
     )

@@ -26,7 +26,9 @@ IdColumn = Annotated[
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--columns", metavar="COLUMN", help="A column to show; can be repeated."),
+    typer.Option(
+        "--columns", metavar="COLUMNS", help="Columns to show: a,b, or the option once for each."
+    ),
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
@@ -38,11 +40,19 @@ Threshold = Annotated[
 ]
 Text = Annotated[
     list[str] | None,
-    typer.Option("--text", metavar="COLUMN", help="Treat this column as text; can be repeated."),
+    typer.Option(
+        "--text",
+        metavar="COLUMNS",
+        help="Treat these columns as text: a,b, or the option once for each.",
+    ),
 ]
 OnlyColumns = Annotated[
     list[str] | None,
-    typer.Option("--columns", metavar="COLUMN", help="Use only this column; can be repeated."),
+    typer.Option(
+        "--columns",
+        metavar="COLUMNS",
+        help="Use only these columns: a,b, or the option once for each.",
+    ),
 ]
 Image = Annotated[
     str | None,

@@ -17,7 +17,13 @@ SHOWN_QUERIES = 5
 
 def search(
     model: options.Model,
-    index: Annotated[Path, typer.Option(metavar="DATA", help="The rows to search in.")],
+    index: Annotated[
+        Path,
+        typer.Option(
+            metavar="DATA",
+            help="The rows to search in, or an index of them that twofold index wrote.",
+        ),
+    ],
     query: Annotated[Path, typer.Option(metavar="DATA", help="The rows to search for.")],
     k: Annotated[int, typer.Option("-k", min=1, help="Number of neighbours per row.")] = 10,
     columns: options.Columns = None,
@@ -27,7 +33,9 @@ def search(
     ] = None,
     store: Annotated[
         Path | None,
-        typer.Option(help="Where to keep the index; by default next to DATA, as DATA.index."),
+        typer.Option(
+            help="Where to keep the index of rows; by default next to DATA, as DATA.index."
+        ),
     ] = None,
     page: Annotated[
         Path | None, typer.Option(help="Write an HTML page of the neighbours, with images.")
@@ -38,7 +46,9 @@ def search(
 ) -> None:
     """Find the nearest rows. The index is kept, so that next time only new rows are embedded.
 
-    Example: twofold search model --index products.csv --query new.csv -k 5 --columns title
+    Examples: twofold search model --index products.csv --query new.csv -k 5 --columns title
+
+    twofold search model --index products.index --query new.csv (written by twofold index)
     """
     from twofold.cli._console import show, show_json, step_bars
     from twofold.tasks import SearchRequest, search_files

@@ -44,7 +44,11 @@ def read_tables(
     tables = [read_records(place, id_column=id_column) for place in places]
     if pairs is not None and all(table.id_column is None for table in tables):
         named = _named_by(pairs, tables[0])
-        if named and named not in features and all(named in one.column_names for one in tables):
+        if (
+            named
+            and named not in tables[0].separate(features)
+            and all(named in one.column_names for one in tables)
+        ):
             tables = [_called_by(table, named, pairs) for table in tables]
     return tables[0], tables[1] if len(tables) > 1 else None
 

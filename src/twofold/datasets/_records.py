@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twofold._core.names import separate_names
 from twofold.datasets._columns import (
     Columns,
     existing_file,
@@ -77,6 +78,10 @@ class Records:
             return f"row {self.first_row + row}"
         return self._columns.place(row)
 
+    def separate(self, names: Collection[str]) -> tuple[str, ...]:
+        """Return the columns that are meant: "a,b" is a and b, unless a column is called so."""
+        return separate_names(names, (*self.column_names, *filter(None, [self.id_column])))
+
     def require(self, names: Collection[str], why: str = "") -> None:
         """Refuse records without a column, with the name of the nearest that is there.
 
@@ -117,14 +122,19 @@ class Records:
         folder = self.path if self.path.is_dir() else self.path.parent
         return [folder / str(name) for name in self.table[column].to_pylist()]
 
-    def image_bytes(self, column: str = "image") -> list[bytes] | None:
-        """Return the files that a column holds as bytes; None if it names files instead."""
+    def has_image_bytes(self, column: str = "image") -> bool:
+        """Whether a column holds files as bytes, and not their names."""
         import pyarrow as pa
 
         self.require([column])
-        values = self.table[column]
-        if not (pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type)):
+        kind = self.table[column].type
+        return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+    def image_bytes(self, column: str = "image") -> list[bytes] | None:
+        """Return the files that a column holds as bytes; None if it names files instead."""
+        if not self.has_image_bytes(column):
             return None
+        values = self.table[column]
         contents: list[bytes] = values.to_pylist()
         if values.null_count:
             row = contents.index(None)  # type: ignore[arg-type]

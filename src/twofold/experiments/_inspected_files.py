@@ -159,6 +159,8 @@ def _told_columns(plans: Sequence[ColumnPlan]) -> str:
     told = []
     for plan in plans:
         facts = [plan.kind, *([f"{plan.n_missing:,} missing"] if plan.n_missing else [])]
+        if plan.kind == "number" and plan.note:
+            facts.append(plan.note)
         if plan.kind == "dropped" or not plan.n_features:
             facts = ["not used", *filter(None, [plan.note])]
         told.append(f"{plan.name} ({', '.join(facts)})")

@@ -17,7 +17,7 @@ from twofold._core.checks import check_choice
 from twofold._core.names import SHOWN_CHARACTERS, shown_names
 from twofold._core.reasons import on_one_line
 from twofold.preparation._blocks import Block, ColumnBlock, EmbeddingBlock, TogetherBlock
-from twofold.preparation._kinds import Told, tell
+from twofold.preparation._kinds import Told, odd_numbers, tell
 from twofold.preparation._plan import KINDS, ColumnPlan, Kind
 from twofold.preparation._table_store import restore_blocks, save_blocks
 from twofold.preparation._tables import as_table, pick
@@ -34,8 +34,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     The kind of each column is detected automatically; `columns_` says how each was understood.
     Numbers and dates are scaled by median and quartiles, frequent categories get one feature each,
     and text is turned into n-grams with TF-IDF. Missing values are 0 after scaling, and in numbers
-    and dates an additional feature marks them. If there is text, a row's text features have length
-    1 and all others count less.
+    and dates an additional feature marks them. Infinite numbers, and those beyond 1e30, count as
+    missing, and the column's note says how many there are and where the first one is. If there is
+    text, a row's text features have length 1 and all others count less.
 
     Parameters
     ----------
@@ -99,7 +100,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         _refuse_second_table(y)
         check_choice("text", self.text, TEXTS)
         table = self._joined(X, right)
-        self._blocks, self.columns_ = self._fit_columns(table)
+        n_left = None if right is None else as_table(X, self.columns).num_rows
+        self._blocks, self.columns_ = self._fit_columns(table, n_left)
         self.feature_names_in_ = np.array([plan.name for plan in self.columns_], dtype=object)
         self.n_features_in_ = len(self.columns_)
         self.n_features_out_ = sum(block.n_features for block in self._blocks)
@@ -179,12 +181,16 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         joined = [_concatenated(*pair) for pair in pairs]
         return pa.table(dict(zip(table.column_names, joined, strict=True)))
 
-    def _fit_columns(self, table: Any) -> tuple[list[Block], tuple[ColumnPlan, ...]]:
+    def _fit_columns(
+        self, table: Any, n_left: int | None
+    ) -> tuple[list[Block], tuple[ColumnPlan, ...]]:
         hints: Mapping[str, Any] = self.kinds or {}
         blocks: list[Block] = []
         plans = []
         columns = {str(name): one_array(table[name]) for name in table.column_names}
-        told = {name: _told(name, column, hints.get(name)) for name, column in columns.items()}
+        told = {
+            name: _told(name, column, hints.get(name), n_left) for name, column in columns.items()
+        }
         texts = {name: columns[name] for name, one in told.items() if one.kind == "text"}
         together = None
         if self.text == "together" and len(texts) > 1:
@@ -239,14 +245,15 @@ def _shared(name: str, column: Any, together: TogetherBlock) -> ColumnPlan:
     return ColumnPlan(name, "text", _n_missing(column, "text"), together.n_features, note)
 
 
-def _told(name: str, column: Any, hint: Kind | None) -> Told:
+def _told(name: str, column: Any, hint: Kind | None, n_left: int | None) -> Told:
     """Return what a column is: what the user says, with what it takes to read it so."""
-    told = tell(name, column)
+    told = tell(name, column, n_left)
     if hint is None or hint == told.kind:
         return told
     if told.note == "no row has a value":
         return told
-    return Told(hint, "as was asked")
+    odd = odd_numbers(column, n_left) if hint == "number" else ""
+    return Told(hint, "; ".join(filter(None, ["as was asked", odd])))
 
 
 def _fit_column(name: str, column: Any, told: Told) -> tuple[Block | None, ColumnPlan]:

@@ -86,7 +86,19 @@ def _cast_to_text(column: Any) -> Any:
 
 
 def as_numbers(column: Any) -> NDArray[np.float64]:
-    """Return a column as float64, NaN where a value is missing or is no number."""
+    """Return a column as float64, NaN where a value is missing, is no number or is too large."""
+    values = as_floats(column)
+    values[is_too_large(values)] = np.nan
+    return values
+
+
+def is_too_large(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which numbers are infinite, or as good as that in float32."""
+    return np.asarray(np.abs(values) > LARGEST_NUMBER)
+
+
+def as_floats(column: Any) -> NDArray[np.float64]:
+    """Return a column as float64 with infinite values, NaN where one is missing or no number."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -101,10 +113,7 @@ def as_numbers(column: Any) -> NDArray[np.float64]:
             numbers = compute.cast(column, pa.float64(), safe=False)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return np.full(len(column), np.nan)
-    values = np.array(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
-    with np.errstate(invalid="ignore"):
-        values[~(np.abs(values) <= LARGEST_NUMBER)] = np.nan
-    return values
+    return np.array(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _parse_numbers(texts: Any) -> Any:

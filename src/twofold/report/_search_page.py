@@ -13,7 +13,12 @@ from twofold.tasks import SearchResult
 MOST_QUERIES, MOST_NEAREST = 30, 12
 SIDE = 96
 """Pixels of a picture on the page."""
-COMPARISONS = {"cosine": "their cosine", "euclidean": "distance", "dot": "their dot product"}
+COMPARISONS = {
+    "cosine": "their cosine",
+    "euclidean": "distance",
+    "dot": "their dot product",
+    "hamming": "the bits that differ",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ def search_page(result: SearchResult) -> str:
     return page_template("search.html.j2").render(
         title=result.title,
         shown=shown,
-        k=min(MOST_NEAREST, result.neighbours.rows.shape[1]),
+        k=min(MOST_NEAREST, result.neighbours.ids.shape[1]),
         n_items=result.n_items,
         n_queries=len(result.query_ids),
         metric=COMPARISONS[result.metric],
@@ -58,20 +63,21 @@ def _shown(result: SearchResult, number: int) -> ShownQuery:
             str(found.ids[number, place]),
             float(measured[number, place]),
             tuple(str(values[number][place]) for values in fields.values()),
-            _picture(result.index_images, int(found.rows[number, place])),
+            _picture(result.index_images.get(found.ids[number, place])),
         )
         for place in range(min(MOST_NEAREST, found.ids.shape[1]))
     )
-    return ShownQuery(str(result.query_ids[number]), _picture(result.query_images, number), nearest)
+    image = _picture(result.query_images[number]) if result.query_images else None
+    return ShownQuery(str(result.query_ids[number]), image, nearest)
 
 
-def _picture(paths: tuple[Path, ...], row: int) -> str | None:
-    """Return a small image as the address of an <img>; None where rows are no images."""
-    if not paths:
+def _picture(path: Path | None) -> str | None:
+    """Return a small image as the address of an <img>; None without one."""
+    if path is None:
         return None
     from PIL import Image
 
-    with Image.open(paths[row]) as image:
+    with Image.open(path) as image:
         image.draft("RGB", (SIDE, SIDE))
         small = image.convert("RGB")
         small.thumbnail((SIDE, SIDE))

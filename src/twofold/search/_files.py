@@ -100,6 +100,11 @@ def _refuse_long(text: str) -> None:
         )
 
 
+def is_at(folder: Path) -> bool:
+    """Whether a folder holds what `save` writes, whole or damaged."""
+    return (folder / CARD).is_file() and any((folder / name).is_file() for name in (POINTS, CODES))
+
+
 def read(folder: Path) -> Saved:
     """Read what `save` wrote, points mapped from their file; say what is wrong with it if not."""
     if not folder.exists():

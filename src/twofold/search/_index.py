@@ -15,21 +15,12 @@ from twofold._core.checks import check_choice, check_count
 from twofold._core.frozen import freeze
 from twofold._core.limits import memory_bytes
 from twofold.search import _files
-from twofold.search._coded_points import (
-    FEWEST_POINTS,
-    HELD,
-    CodedPoints,
-    encode_all,
-    is_coded,
-    learn_codes,
-    parse_memory,
-    warn_few,
-)
+from twofold.search._coded_points import parse_memory
 from twofold.search._exact import pairs_reaching
-from twofold.search._finder import Backend, Finder, products_of, resolve_backend
+from twofold.search._finder import Backend, Finder, resolve_backend
 from twofold.search._hamming_space import check_items
+from twofold.search._held_points import HeldPoints
 from twofold.search._ids import as_id_array, check_ids
-from twofold.search._quantisers import Quantiser, require_coder
 from twofold.search._rerank import Rerank
 from twofold.search._results import Neighbours, SimilarPairs
 from twofold.search._space import Metric, distance_of
@@ -103,8 +94,8 @@ class NeighbourIndex:
         check_choice("metric", metric, get_args(Metric))
         if approximate not in (True, False, "auto"):
             raise ValueError(f"approximate must be 'auto', True or False, got {approximate!r}.")
-        self.memory, self._n_bytes = memory, parse_memory(memory)
-        if self._n_bytes is not None and (metric == "hamming" or approximate is True):
+        self.memory, n_bytes = memory, parse_memory(memory)
+        if n_bytes is not None and (metric == "hamming" or approximate is True):
             raise ValueError(
                 f"memory={memory!r} cannot be combined with "
                 + ("metric='hamming'" if metric == "hamming" else "approximate=True")
@@ -115,10 +106,7 @@ class NeighbourIndex:
         self.approximate = approximate
         self._ids: list[Hashable] = []
         self._row_of: dict[Hashable, int] = {}
-        self._parts: list[NDArray[Any]] = []
-        self._quantiser: Quantiser | None = None
-        self._recall: float | None = None
-        self._was_told = False
+        self._held = HeldPoints(metric, self.backend, n_bytes)
         self._id_array: NDArray[Any] | None = None
         self._finder: Finder | None = None
 
@@ -136,9 +124,7 @@ class NeighbourIndex:
     @property
     def dim(self) -> int:
         """Numbers of a point; 0 before the first `add`."""
-        if self._quantiser is not None:
-            return self._quantiser.dim
-        return self._parts[0].shape[1] if self._parts else 0
+        return self._held.dim
 
     @property
     def ids(self) -> NDArray[Any]:
@@ -150,16 +136,12 @@ class NeighbourIndex:
     @property
     def points(self) -> Any:
         """The points, in the order of rows; read-only, and decoded as they are read if coded."""
-        kept = self._kept()
-        return kept if self._quantiser is None else CodedPoints(self._quantiser, kept)
+        return self._held.points
 
     @property
     def bytes_an_item(self) -> float:
         """Memory that points, or their codes and decoding tables, take; 0 without points."""
-        n_bytes = sum(part.nbytes for part in self._parts)
-        if self._quantiser is not None:
-            n_bytes += sum(array.nbytes for array in self._quantiser.arrays().values())
-        return n_bytes / self.n_items if self.n_items else 0.0
+        return self._held.bytes_taken / self.n_items if self.n_items else 0.0
 
     @property
     def recall(self) -> float | None:
@@ -167,41 +149,7 @@ class NeighbourIndex:
         if not self._ids:
             return None
         finder = self._finding()
-        return finder.recall if self._quantiser is None else self._recall
-
-    def _kept(self) -> NDArray[Any]:
-        """Return what is held of the points, in one piece: points, or their codes."""
-        if len(self._parts) != 1:
-            joined = np.concatenate(self._parts) if self._parts else np.empty((0, 0), np.float32)
-            self._parts = [joined] if self._parts else []
-            return _read_only(joined)
-        return _read_only(self._parts[0])
-
-    def _coded(self, table: NDArray[Any]) -> NDArray[Any]:
-        """Return points as they are held."""
-        if self._quantiser is None:
-            return table
-        return encode_all(self.metric, self._quantiser, table)
-
-    def _learn_codes(self, n_least: int) -> bool:
-        """Have codes in place of points, if they are wanted and there are points to learn from."""
-        if self._quantiser is not None or not is_coded(self.dim, self._n_bytes):
-            return False
-        assert self._n_bytes is not None
-        if self.n_items < n_least:
-            return True
-        coded, self._recall = learn_codes(
-            self.metric, self._kept(), self._n_bytes, products_of(self.backend)
-        )
-        self._quantiser, self._parts, self._finder = coded.quantiser, [coded.codes], None
-        return False
-
-    def _settle(self) -> None:
-        """Learn codes from what is there, or say that it is too little."""
-        if self._ids and self._learn_codes(FEWEST_POINTS) and not self._was_told:
-            assert self._n_bytes is not None
-            warn_few(self.n_items, self._n_bytes)
-            self._was_told = True
+        return finder.recall if self._held.quantiser is None else self._held.recall
 
     def add(self, ids: Any, points: ArrayLike, *, replace: bool = False) -> None:
         """Add points.
@@ -229,18 +177,16 @@ class NeighbourIndex:
                 f"{sum(known)} id(s) are already in the index, first at row {row} "
                 f"({names[row]!r}): pass replace=True to replace their points."
             )
-        if self._n_bytes is not None:
-            require_coder(table.shape[1], self._n_bytes)
-        kept, is_old = self._coded(table), np.array(known, dtype=bool)
+        kept, is_old = self._held.as_held(table), np.array(known, dtype=bool)
         if is_old.any():
             self._overwrite(list(compress(names, is_old)), kept[is_old])
         self._append(list(compress(names, ~is_old)), kept[~is_old])
-        self._learn_codes(HELD)
+        if self._held.learn_in_time():
+            self._finder = None
 
     def _overwrite(self, names: list[Hashable], table: NDArray[Any]) -> None:
-        points = np.array(self._kept())
-        points[[self._row_of[one] for one in names]] = table
-        self._parts, self._finder = [points], None
+        self._held.replace([self._row_of[one] for one in names], table)
+        self._finder = None
 
     def _append(self, names: list[Hashable], table: NDArray[Any]) -> None:
         if names:
@@ -249,7 +195,7 @@ class NeighbourIndex:
             )
             self._ids.extend(names)
             self._id_array = None
-            self._parts.append(table)
+            self._held.append(table)
 
     def remove(self, ids: Any) -> None:
         """Remove items. Those that follow move up, so their rows change, but not their ids."""
@@ -263,7 +209,8 @@ class NeighbourIndex:
         if names:
             kept = np.ones(self.n_items, dtype=bool)
             kept[[self._row_of[one] for one in names]] = False
-            self._parts, self._finder, self._id_array = [self._kept()[kept]], None, None
+            self._held.keep(kept)
+            self._finder, self._id_array = None, None
             self._ids = [self._ids[row] for row in np.flatnonzero(kept).tolist()]
             self._row_of = {one: row for row, one in enumerate(self._ids)}
 
@@ -345,7 +292,13 @@ class NeighbourIndex:
     def to_files(self) -> _files.Saved:
         """Return what is to be saved."""
         self._settle()
-        return _files.Saved(self.metric, self._ids, self.points, self._n_bytes, self._recall)
+        held = self._held
+        return _files.Saved(self.metric, self._ids, held.points, held.n_bytes, held.recall)
+
+    @staticmethod
+    def is_at(folder: str | os.PathLike[str]) -> bool:
+        """Whether a folder holds what `save` writes."""
+        return _files.is_at(Path(folder))
 
     @classmethod
     def open(
@@ -365,12 +318,13 @@ class NeighbourIndex:
         index = cls(saved.metric, backend=backend, approximate=approximate, memory=memory)
         index._ids = list(saved.ids)
         index._row_of = {one: row for row, one in enumerate(index._ids)}
-        if isinstance(saved.points, CodedPoints):
-            index._quantiser, index._recall = saved.points.quantiser, saved.recall
-            index._parts = [saved.points.codes]
-        else:
-            index._parts = [saved.points] if len(saved.points) else []
+        index._held.restore(saved.points, saved.recall)
         return index
+
+    def _settle(self) -> None:
+        """Have points as they are to be searched and saved."""
+        if self._held.settle():
+            self._finder = None
 
     def _finding(self) -> Finder:
         """Return what searches the points that are there now."""
@@ -417,9 +371,3 @@ def _checked_threshold(threshold: float) -> float:
     if np.isnan(value):
         raise ValueError("threshold must be a similarity, got NaN.")
     return value
-
-
-def _read_only(table: NDArray[Any]) -> NDArray[Any]:
-    shown = table.view()
-    shown.flags.writeable = False
-    return shown

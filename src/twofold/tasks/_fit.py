@@ -22,7 +22,12 @@ from twofold.preparation import (
 from twofold.regression import Network, take_rows, threads_beside
 from twofold.relations import PairRelation, Relation, TripletRelation
 from twofold.tasks._fit_checks import check_request, check_tables
-from twofold.tasks._fit_input import FitRequest, Input, prepare_input
+from twofold.tasks._fit_input import (
+    FitRequest,
+    Input,
+    prepare_input,
+    with_separate_columns,
+)
 from twofold.tasks._held_out import (
     SHARE,
     HeldOut,
@@ -130,8 +135,9 @@ def _fit(request: FitRequest, phases: Phases) -> FitResult:
             request.right,
             id_column=request.id_column,
             pairs=request.pairs,
-            features=(*(request.columns or ()), *request.text),
+            features=(*request.columns, *request.text),
         )
+        request = with_separate_columns(request, left)
         check_tables(request, left, right)
         labels = request.labels or _folder_labels(request, left)
         if labels is None and request.pairs is None and request.triplets is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,6 +41,13 @@ class FitRequest:
     device: str = "auto"
     seed: int = 0
     overwrite: bool = False
+
+
+def with_separate_columns(request: FitRequest, left: Records) -> FitRequest:
+    """Return the request with the columns of a table one by one, where commas join them."""
+    return replace(
+        request, text=left.separate(request.text), columns=left.separate(request.columns)
+    )
 
 
 @dataclass(slots=True)

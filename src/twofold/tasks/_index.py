@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,7 @@ def index_files(request: IndexRequest, progress: Progress | None = None) -> Inde
     with phases.phase("opening"):
         files = [shard.source for shard in find_shards(request.data, request.out)]
         model = PreparedModel.open(request.model, device=request.device)
+        request = replace(request, columns=_columns_of(request, files[0]))
         store, card = _store(request, model)
     with closing(store):
         n_taken_in, seen = 0, set[Hashable]()
@@ -103,6 +104,14 @@ def index_files(request: IndexRequest, progress: Progress | None = None) -> Inde
             out=request.out,
             seconds=phases.seconds,
         )
+
+
+def _columns_of(request: IndexRequest, first: Path) -> tuple[str, ...]:
+    """Return the columns to keep one by one; where commas join them, the first file has names."""
+    if not any("," in name for name in request.columns):
+        return request.columns
+    records = next(iterate_records(first, id_column=request.id_column, n_rows=1))
+    return records.separate(request.columns)
 
 
 def _store(request: IndexRequest, model: PreparedModel) -> tuple[VectorStore, Card]:

@@ -6,7 +6,12 @@ from collections.abc import Callable
 
 from twofold.datasets import Records, read_tables
 from twofold.tasks._fit_checks import check_tables
-from twofold.tasks._fit_input import FitRequest, Input, prepare_input
+from twofold.tasks._fit_input import (
+    FitRequest,
+    Input,
+    prepare_input,
+    with_separate_columns,
+)
 
 
 def read_items(request: FitRequest, check: Callable[[Records], None]) -> Input:
@@ -17,5 +22,6 @@ def read_items(request: FitRequest, check: Callable[[Records], None]) -> Input:
     left, right = read_tables(request.data, request.right, id_column=request.id_column)
     for table in (left,) if right is None else (left, right):
         check(table)
+    request = with_separate_columns(request, left)
     check_tables(request, left, right)
     return prepare_input(request, left, right, labels=None)

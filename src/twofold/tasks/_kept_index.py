@@ -21,8 +21,13 @@ def model_fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
+def is_index(place: Path) -> bool:
+    """Whether a folder is an index that `open_index` opens, and no folder of images."""
+    return is_store(place) or IndexStore.is_at(place) or NeighbourIndex.is_at(place)
+
+
 def open_index(place: Path, folder: Path, model: PreparedModel) -> VectorStore:
-    """Open an index of a model's points; refuse one of another model.
+    """Open an index of a model's points; refuse one of another model or metric.
 
     Parameters
     ----------
@@ -33,19 +38,35 @@ def open_index(place: Path, folder: Path, model: PreparedModel) -> VectorStore:
     model : PreparedModel
         The same, opened.
     """
-    fingerprint, learner = model_fingerprint(folder), model.learner
+    fingerprint, dim = model_fingerprint(folder), model.learner.n_components_
     if is_store(place):
+        card = Card.read(place)
+        if card.model == fingerprint:  # of any other, `open_store` says so
+            _refuse_other_points(place, card.metric, card.dim, folder, model)
         return open_store(place, model=fingerprint)[0]
     if IndexStore.is_at(place):
         index = IndexStore.open(place, model=fingerprint).index
     else:
         index = NeighbourIndex.open(place)
-    if index.metric != learner.metric_ or index.dim not in (0, learner.n_components_):
-        raise ValueError(
-            f"{place} is of another model: its points have {index.dim} numbers and are compared by "
-            f"{index.metric!r}, those of {folder} have {learner.n_components_} and "
-            f"{learner.metric_!r}. Rebuild the index."
-        )
-    dim = learner.n_components_
+    n_held = dim if index.metric != "hamming" else -(-dim // 8)  # codes are packed into bytes
+    held = dim if index.dim in (0, n_held) else index.dim
+    _refuse_other_points(place, index.metric, held, folder, model)
     card = Card(store="folder", model=fingerprint, metric=index.metric, dim=dim)
     return FolderStore(None, card, index)
+
+
+def _refuse_other_points(
+    place: Path, metric: str, dim: int, folder: Path, model: PreparedModel
+) -> None:
+    """Refuse points of another size, or that are compared otherwise, than a model's."""
+    learner = model.learner
+    if dim != learner.n_components_:
+        raise ValueError(
+            f"{place} is of another model: its points have {dim} numbers, but those of {folder} "
+            f"have {learner.n_components_}. Rebuild the index with this model."
+        )
+    if metric != learner.metric_:
+        raise ValueError(
+            f"{place} is of another metric: it compares points by {metric!r}, but {folder} by "
+            f"{learner.metric_!r}. Rebuild the index with this model."
+        )

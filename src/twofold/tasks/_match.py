@@ -6,7 +6,7 @@ similarity, decides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,7 @@ def match_files(request: MatchRequest, progress: Progress | None = None) -> Matc
     with phases.phase("reading"):
         left, second = read_tables(request.left, request.right, id_column=request.id_column)
         right = left if second is None else second
+        request = replace(request, columns=left.separate(request.columns))
         for table in (left, right):
             table.require(request.columns)
             model.check(table)

@@ -82,6 +82,11 @@ class FolderStore:
         """How many there are."""
         return self._index.n_items
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that are kept with the points."""
+        return self._card.columns
+
     def upsert(self, ids: Sequence[Hashable], points: Points, columns: Any) -> None:
         """Take in points; see `VectorStore`."""
         self._index.add(ids, points, replace=True)

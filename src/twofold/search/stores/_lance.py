@@ -26,7 +26,9 @@ KINDS: dict[Metric, str] = {"cosine": "cosine", "euclidean": "l2", "dot": "dot"}
 def require_lance() -> None:
     """Refuse to begin without LanceDB."""
     if find_spec("lancedb") is None:
-        raise ImportError("--store lance needs LanceDB: pip install 'twofold[lance]'.")
+        raise ImportError(
+            "An index with --store lance needs LanceDB: pip install 'twofold[lance]'."
+        )
 
 
 class LanceStore:
@@ -53,6 +55,11 @@ class LanceStore:
     def n_items(self) -> int:
         """How many there are."""
         return 0 if self._table is None else int(self._table.count_rows())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that are kept with the points."""
+        return self._card.columns
 
     def upsert(self, ids: Sequence[Hashable], points: Points, columns: Any) -> None:
         """Take in points; see `VectorStore`."""

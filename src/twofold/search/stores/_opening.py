@@ -71,7 +71,7 @@ def open_store(folder: Path, *, model: str | None = None) -> tuple[VectorStore, 
     if model is not None and card.model != model:
         raise ValueError(
             f"{folder} holds points of another model ({card.model[:16]!r}, not {model[:16]!r}): "
-            "choose another folder."
+            "use the model that made them, or another index."
         )
     if card.store in ("folder", "faiss"):
         return FolderStore.open(folder, card), card

@@ -79,6 +79,10 @@ class VectorStore(Protocol):
     def n_items(self) -> int:
         """How many there are."""
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that are kept with the points."""
+
     def upsert(self, ids: Sequence[Hashable], points: Points, columns: Any) -> None:
         """Add points and an Arrow table of as many rows; those with existing ids are replaced."""
 

@@ -29,7 +29,9 @@ NAMES = uuid.UUID("0c7a3f0e-4f0a-5c5e-9a55-8d6a8f0c9e21")
 def require_qdrant() -> None:
     """Refuse to begin without Qdrant's client."""
     if find_spec("qdrant_client") is None:
-        raise ImportError("--store qdrant needs Qdrant's client: pip install 'twofold[qdrant]'.")
+        raise ImportError(
+            "An index with --store qdrant needs Qdrant's client: pip install 'twofold[qdrant]'."
+        )
 
 
 class QdrantStore:
@@ -71,6 +73,11 @@ class QdrantStore:
         """How many there are."""
         with self._said():
             return int(self._client.count(self._collection, exact=True).count)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that are kept with the points."""
+        return self._card.columns
 
     def upsert(self, ids: Sequence[Hashable], points: Points, columns: Any) -> None:
         """Take in points; see `VectorStore`."""
