@@ -9,7 +9,6 @@ stages: first chunks of consecutive rows, each in a program of its own, then wha
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import torch
@@ -52,7 +51,7 @@ class FusedNormGelu(torch.autograd.Function):
         chunk_means, chunk_squares = _per_channel(images, 2, plan.n_chunks)
         mean, inverse_std = _per_channel(images, 2)
         outputs = torch.empty_like(images, memory_format=torch.channels_last)
-        with _device_of(images):
+        with torch.cuda.device_of(images):  # type: ignore[no-untyped-call]
             _measure_chunks[plan.grid](
                 images, chunk_means, chunk_squares, *plan.rows, **plan.constants
             )
@@ -79,7 +78,7 @@ class FusedNormGelu(torch.autograd.Function):
         sums = _per_channel(images, 2)
         statistics = (mean, inverse_std, weight, bias)
         inner = None
-        with _device_of(images):
+        with torch.cuda.device_of(images):  # type: ignore[no-untyped-call]
             _sum_chunks[plan.grid](
                 images, outer, *statistics, *chunk_sums, *plan.rows, **plan.constants
             )
@@ -135,11 +134,6 @@ def _plan_of(images: Tensor, tile: int) -> _Plan:
         {**constants, "ROWS": tile_rows, "CHANNELS": width},
         {**constants, "CHUNKS": triton.next_power_of_2(n_chunks), "CHANNELS": FEW},
     )
-
-
-def _device_of(images: Tensor) -> AbstractContextManager[None]:
-    """Have their card be the current one, on which Triton launches."""
-    return torch.cuda.device_of(images)  # type: ignore[no-untyped-call]
 
 
 def _per_channel(images: Tensor, *shape: int) -> Tensor:

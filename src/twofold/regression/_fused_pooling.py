@@ -31,7 +31,8 @@ class FusedMaxPool(torch.autograd.Function):
         places = torch.empty_like(pooled, dtype=torch.uint8)
         grid = (triton.cdiv(pooled.numel(), BLOCK),)
         sizes = (n_channels, height, width, rows, columns, size, stride)
-        _largest[grid](images, pooled, places, pooled.numel(), *sizes, BLOCK=BLOCK)
+        with torch.cuda.device_of(images):  # type: ignore[no-untyped-call]  # where Triton launches
+            _largest[grid](images, pooled, places, pooled.numel(), *sizes, BLOCK=BLOCK)
         ctx.save_for_backward(places)
         ctx.shape, ctx.sizes = images.shape, sizes
         return pooled
@@ -43,7 +44,8 @@ class FusedMaxPool(torch.autograd.Function):
         outer = gradients[0].contiguous(memory_format=torch.channels_last)
         inner = _empty(ctx.shape, outer)
         grid = (triton.cdiv(inner.numel(), BLOCK),)
-        _hand_back[grid](outer, places, inner, inner.numel(), *ctx.sizes, BLOCK=BLOCK)
+        with torch.cuda.device_of(outer):  # type: ignore[no-untyped-call]
+            _hand_back[grid](outer, places, inner, inner.numel(), *ctx.sizes, BLOCK=BLOCK)
         return inner, None, None
 
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-MOST_VALUES = 2**31 - 1
-"""That a kernel can number."""
+MOST_VALUES = 2**30
+"""That a kernel can number, with those of the last block that lie beyond the end."""
 
 
 class MaxPool(nn.MaxPool2d):
