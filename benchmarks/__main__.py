@@ -35,6 +35,7 @@ ONLY_BY_NAME = (
     "engine",
     "card",
     "recipes",
+    "step_profile",
     "equal_seconds",
     "few_pairs",
     "asking",
