@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from twofold.regression._norm_gelu import Chain
 from twofold.regression._pooling import MaxPool
@@ -133,7 +132,9 @@ def whiten_patches(network: nn.Module, images: Tensor) -> None:
     assert isinstance(network, nn.Sequential)
     whitening = network[0]
     assert isinstance(whitening, nn.Conv2d)
-    patches = functional.unfold(images, PATCH, stride=PATCH).transpose(1, 2).flatten(0, 1).double()
+    # Not `functional.unfold`, which launches a kernel an image.
+    windows = images.unfold(2, PATCH, PATCH).unfold(3, PATCH, PATCH)
+    patches = windows.permute(0, 2, 3, 1, 4, 5).flatten(3).flatten(0, 2).double()
     patches -= patches.mean(dim=0)
     variance, directions = torch.linalg.eigh(patches.T @ patches / len(patches))
     filters = directions.T / (variance + WHITENING_SHARE).sqrt()[:, None]
