@@ -45,7 +45,7 @@ class ExpectedTarget(nn.Module):
 
     def log_odds(self, outputs: Tensor) -> Tensor:
         """Return what the softmax is taken of, shape (n, n_targets)."""
-        return outputs @ self.targets.T / math.sqrt(self.targets.shape[1])
+        return outputs @ (self.targets.T / math.sqrt(self.targets.shape[1]))
 
     def forward(self, outputs: Tensor) -> Tensor:
         """Return the mean target of each item, shape (n, dim)."""
@@ -114,7 +114,11 @@ class LikelihoodTask:
         """Return the mean loss of outputs before the last layer, in full precision."""
         head = network[-1]
         assert isinstance(head, ExpectedTarget)
-        return functional.cross_entropy(head.log_odds(outputs), which, label_smoothing=SMOOTHING)
+        log_chances = functional.log_softmax(head.log_odds(outputs), dim=1)
+        # As `cross_entropy` with label smoothing, in ten fewer kernels, which a small network's
+        # step on a GPU is the faster for.
+        own = functional.nll_loss(log_chances, which)
+        return torch.lerp(own, -log_chances.mean(), SMOOTHING)
 
 
 def distinct_targets(
