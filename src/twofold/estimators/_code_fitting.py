@@ -145,23 +145,24 @@ class BitFitting:
         is_expected: bool,
     ) -> NetworkEmbedder:
         """Return a network with a map after it that suits what it gives, not what it should."""
-        is_refined = isinstance(relation, LabelRelation) and len(items) >= FEWEST_REFINED
-        if solution.method != "rotated" and not (is_refined and solution.method == "codewords"):
-            agreement = _agreement(solution, items)
-            # Views are averaged after the bits.
-            if agreement is None or not is_expected or embedder.n_views > 1:
-                return embedder
+        agreement = _agreement(solution, items)
+        # Views are averaged after the bits.
+        if agreement is not None and is_expected and embedder.n_views == 1:
             return with_joint_signs(embedder, agreement)
+        is_refined = isinstance(relation, LabelRelation) and len(items) >= FEWEST_REFINED
+        is_rotated = solution.method == "rotated"
+        if not is_rotated and not (is_refined and solution.method == "codewords"):
+            return embedder
         if len(items) > MOST_REFINED:
             items = np.sort(self.rng.choice(items, MOST_REFINED, replace=False))
         outputs = workers(embedder.device).agreed(embedder.predict(take_rows(X, items)), self.rng)
         turn = np.eye(solution.n_bits)
-        if solution.method == "rotated":
+        if is_rotated:
             turn, _ = rotate_to_binary(outputs, solution.n_bits, None, n_turns=N_TURNS)
         if not is_refined:
             return with_bit_layer(embedder, turn)
         which, table = solution.which, None
-        if solution.method == "rotated":
+        if is_rotated:
             factors = solve_targets(relation, solution.n_bits, loss="dot", random_state=self.rng)
             which, table = factors.which, factors.table
         wanted = items if which is None else which[items]
