@@ -229,12 +229,19 @@ def agreement(learner: HashLearner, y) -> float:
     return float(np.corrcoef(agreed, wanted[left, right])[0, 1])
 
 
-@pytest.mark.parametrize("name", ["classes", "many label vectors"])
-def test_bits_of_many_items_are_refitted_to_the_relation(request, name):
-    y = OF_LABELS[name]
+def test_bits_of_many_label_vectors_are_refitted_to_the_relation(request):
+    y = OF_LABELS["many label vectors"]
     plain = agreement(quick_hasher().fit(BLURRED, y), y)
     request.getfixturevalue("refined_already")
     assert agreement(quick_hasher().fit(BLURRED, y), y) > plain + 0.02
+
+
+def test_bits_of_classes_are_rounded_together_however_many_items_there_are(request):
+    few = quick_hasher().fit(BLURRED, Y)
+    request.getfixturevalue("refined_already")
+    many = quick_hasher().fit(BLURRED, Y)
+    assert isinstance(list(many.embedder_.network)[-1], JointSigns)
+    assert many.transform(BLURRED).tobytes() == few.transform(BLURRED).tobytes()
 
 
 def test_bits_of_pairs_and_of_few_label_vectors_are_not_refitted(refined_already):
@@ -285,12 +292,20 @@ def test_onnx_rounds_bits_together_as_transform_does(tmp_path, n_bits, y):
     assert same.mean() > 0.95  # sums of another order may differ where two flips are worth the same
 
 
-def test_bits_of_several_views_are_signs():
+def two_views() -> tuple[HashLearner, np.ndarray]:
+    """Return a learner that averages two views, and images for it."""
     images = np.repeat(X[:, None, :, None], 8, axis=3).astype(np.float32)
     body = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.LazyLinear(12))
     body(torch.from_numpy(images[:2]))
-    learner = quick_hasher(embedder=Network(body, max_epochs=2, views=2)).fit(images, Y)
-    assert not isinstance(list(learner.embedder_.network)[-1], JointSigns)
+    return quick_hasher(embedder=Network(body, max_epochs=2, views=2)), images
+
+
+def test_bits_of_several_views_are_signs_and_of_many_items_refitted(request):
+    learner, images = two_views()
+    layer = type(list(learner.fit(images, Y).embedder_.network)[-1])
+    assert layer not in (BitLayer, JointSigns)
+    request.getfixturevalue("refined_already")
+    assert isinstance(list(learner.fit(images, Y).embedder_.network)[-1], BitLayer)
 
 
 @pytest.mark.parametrize("name", OF_LABELS)
@@ -316,8 +331,9 @@ def test_only_items_with_labels_are_refitted_to_and_of_many_a_part(monkeypatch, 
         return refine_bits(points, which, *more)
 
     monkeypatch.setattr(_code_fitting, "refine_bits", noted)
-    quick_hasher().fit(X, np.where(np.arange(60) < 40, Y, -1))
-    quick_hasher().fit(X, Y)
+    learner, images = two_views()
+    learner.fit(images, np.where(np.arange(60) < 40, Y, -1))
+    learner.fit(images, Y)
     assert [len(which) for which in asked] == [40, 50]
     np.testing.assert_array_equal(np.bincount(asked[0]), np.bincount(Y[:40]))
 

@@ -36,11 +36,11 @@ class HashLearner(CodeLearner):
     """Learn codes of bits in which alike items differ little, without training on pairs.
 
     Phase 1 gives every training item a code of bits from the labels or statements alone (see
-    `twofold.targets.solve_codes`); phase 2 predicts the bits from the features. With 5,000 labelled
-    items or more, a network's bits are then refitted to the labels (see
-    `twofold.targets.refine_bits`). Otherwise, bits of labels that are predicted as probabilities
-    are rounded together, so that an item that may be of two kinds stays near both. A code of 64
-    bits takes 8 bytes, while 64 numbers take 256, and codes are compared by counting the bits that
+    `twofold.targets.solve_codes`); phase 2 predicts the bits from the features. Bits of labels that
+    are predicted as probabilities are rounded together, so that an item that may be of two kinds
+    stays near both. Of more than 512 different label vectors, with 5,000 labelled items or more, a
+    network's bits are refitted to the labels (see `twofold.targets.refine_bits`). A code of 64 bits
+    takes 8 bytes, while 64 numbers take 256, and codes are compared by counting the bits that
     differ: search them with ``NeighbourIndex("hamming")``.
 
     Parameters
