@@ -9,6 +9,7 @@ from typing import Any
 
 from twofold.search._space import Metric
 from twofold.search.stores._card import Card
+from twofold.search.stores._columns import take_columns
 from twofold.search.stores._protocol import (
     ID,
     VECTOR,
@@ -41,7 +42,7 @@ class LanceStore:
         require_lance()
         import lancedb
 
-        self._card = card
+        self._folder, self._card = folder, card
         self._database = lancedb.connect(folder / FOLDER)
         is_there = (folder / FOLDER / f"{TABLE}.lance").exists()
         self._table: Any = self._database.open_table(TABLE) if is_there else None
@@ -65,6 +66,10 @@ class LanceStore:
         """Take in points; see `VectorStore`."""
         import pyarrow as pa
 
+        card, columns = take_columns(self._card, self.n_items, columns)
+        if card != self._card:
+            card.write(self._folder)
+            self._card = card
         vectors = pa.FixedSizeListArray.from_arrays(points.ravel(), points.shape[1])
         kept = {name: columns[name] for name in self._card.columns}
         rows = pa.table({ID: pa.array(ids), VECTOR: vectors, **kept})
@@ -80,7 +85,7 @@ class LanceStore:
         if self._table is None:
             return [[] for _ in points]
         for condition in where:
-            check_condition(condition, self._card.columns)
+            check_condition(condition, self._card)
         return [self._nearest(point, k, where) for point in points]
 
     def _nearest(self, point: Any, k: int, where: Sequence[Condition]) -> list[Hit]:
