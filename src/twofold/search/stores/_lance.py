@@ -22,6 +22,7 @@ from twofold.search.stores._protocol import (
 
 FOLDER, TABLE = "lance", "points"
 KINDS: dict[Metric, str] = {"cosine": "cosine", "euclidean": "l2", "dot": "dot"}
+KINDS_OF_IDS = {"int64": "whole numbers", "string": "text"}
 
 
 def require_lance() -> None:
@@ -76,6 +77,13 @@ class LanceStore:
         if self._table is None:
             self._table = self._database.create_table(TABLE, rows)
             return
+        held = self._table.schema.field(ID).type
+        if rows.schema.field(ID).type != held:
+            raise ValueError(
+                f"The ids in this index are {KINDS_OF_IDS.get(str(held), held)}, but the new rows "
+                f"have {ids[0]!r}: LanceDB keeps ids of one kind, so give all files such ids, or "
+                "use another --store."
+            )
         rows = rows.cast(self._table.schema)
         merge = self._table.merge_insert(ID)
         merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
@@ -91,10 +99,19 @@ class LanceStore:
     def _nearest(self, point: Any, k: int, where: Sequence[Condition]) -> list[Hit]:
         search = self._table.search(point, vector_column_name=VECTOR)
         search = search.distance_type(KINDS[self.metric]).limit(k)
+        sql = " AND ".join(map(_as_sql, where))
         if where:
-            search = search.where(" AND ".join(map(_as_sql, where)), prefilter=True)
-        rows = search.select([ID, *self._card.columns, "_distance"]).to_arrow().to_pylist()
-        return [self._hit(row) for row in rows]
+            search = search.where(sql, prefilter=True)
+        try:
+            found = search.select([ID, *self._card.columns, "_distance"]).to_arrow()
+        except (ValueError, RuntimeError) as error:
+            if not where:
+                raise
+            raise ValueError(
+                f"LanceDB cannot compare these as {sql} asks: compare ids and columns with values "
+                "of their own type."
+            ) from error
+        return [self._hit(row) for row in found.to_pylist()]
 
     def _hit(self, row: dict[str, Any]) -> Hit:
         distance = row["_distance"]
