@@ -55,9 +55,7 @@ def read_table(file: Path, text: Collection[str]) -> tuple[Any, tuple[str, ...]]
     return table, reading_notes(file, encoding)
 
 
-def iterate_table(
-    file: Path, n_rows: int, only: Collection[str] | None = None
-) -> Iterator[Any]:
+def iterate_table(file: Path, n_rows: int, only: Collection[str] | None = None) -> Iterator[Any]:
     """Yield a file's table, or some columns, in pieces of `n_rows` rows at most.
 
     Every column of a text is text here: whether all of it is numbers is known only at its end.

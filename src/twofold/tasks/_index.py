@@ -69,7 +69,7 @@ class IndexResult:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Piece:
     ids: list[Hashable]
-    points: NDArray[np.float32]
+    points: NDArray[Any]
     columns: Any
 
 
@@ -199,8 +199,8 @@ def _embedded_pieces(file: Path, card: Card) -> Iterator[_Piece]:
         )
     with parquet.ParquetFile(file) as opened:
         for batch in opened.iter_batches(N_ROWS):
-            points = batch["point"].flatten().to_numpy(zero_copy_only=False)
-            table = np.asarray(points, dtype=np.float32).reshape(batch.num_rows, -1)
+            points = np.asarray(batch["point"].flatten().to_numpy(zero_copy_only=False))
+            table = points.reshape(batch.num_rows, -1)
             yield _Piece(batch["id"].to_pylist(), table, None)
 
 

@@ -59,7 +59,7 @@ def write_faiss(index: NeighbourIndex, path: Path, factory: str | None = None) -
     if not made.is_trained:
         made.train(_as_compared(points[spread_rows(len(points), MOST_FLAT)], index.metric))
     labels = index.ids if index.ids.dtype == np.int64 else np.arange(len(points))
-    numbered = (faiss.IndexBinaryIDMap2 if are_codes else faiss.IndexIDMap2)(made)
+    numbered: Any = (faiss.IndexBinaryIDMap2 if are_codes else faiss.IndexIDMap2)(made)
     for first in range(0, len(points), CHUNK_ROWS):
         some = slice(first, first + CHUNK_ROWS)
         numbered.add_with_ids(

@@ -162,7 +162,9 @@ def _where(condition: Any, values: Any) -> Any:
     import pyarrow as pa
     from pyarrow import compute
 
-    return compute.if_else(compute.fill_null(condition, False), values, pa.scalar(None, values.type))
+    return compute.if_else(
+        compute.fill_null(condition, False), values, pa.scalar(None, values.type)
+    )
 
 
 def _is_there(column: Any) -> NDArray[np.bool_]:
