@@ -126,7 +126,7 @@ def _embed_shards(request: EmbedShardsRequest, as_json: bool) -> None:
         ids = "" if result.are_ids_compared else " There are too many rows to compare their ids."
         n_now = result.n_shards - result.n_done_before - len(result.failures)
         show(
-            f"Wrote {result.n_items:,} {_what(result)} from {n_now} "
+            f"Wrote {result.n_items:,} {_what(result)}, from {n_now} "
             f"files, to {result.out}.{before}{ids} Compare them by {COMPARISONS[result.metric]}."
         )
     if result.why_incomplete is not None:
