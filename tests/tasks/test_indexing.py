@@ -192,7 +192,9 @@ def test_codes_of_bits_are_embedded_and_indexed(tmp_path):
         done = run("embed", model, tmp_path / "in" / "a.npy", "--out", tmp_path / name)
         assert done.exit_code == 0, done.output
         assert "Wrote 70 codes of 12 bits, packed into bytes to" in done.output
-    np.testing.assert_array_equal(np.load(tmp_path / "points.npy"), expected[:70])
+    written = np.load(tmp_path / "points.npy")
+    assert written.dtype == np.uint8
+    np.testing.assert_array_equal(written, expected[:70])
     data = (tmp_path / "in/*.npy",)
     embed_shards(EmbedShardsRequest(model=model, data=data, out=tmp_path / "out"))
     made = index_files(
