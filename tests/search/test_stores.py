@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from datetime import date
 from importlib.util import find_spec
 
 import numpy as np
@@ -82,6 +84,7 @@ def test_neighbours_are_those_of_a_loop(tmp_path, store, metric):
         (["maker = 'it''s'".replace("''", "'")], range(1, 40, 4)),
         (["price >= 100"], ()),
         (["price = 3.5"], (7,)),
+        (["price = 3"], (6,)),
         (["id = 9"], (9,)),
     ],
 )
@@ -149,6 +152,114 @@ def test_faiss_makes_what_it_is_told_to(tmp_path):
         write_faiss(index, tmp_path / "other.faiss", "PQ3")
 
 
+@pytest.mark.skipif(not find_spec("faiss"), reason="needs FAISS: pip install 'twofold[faiss]'")
+@pytest.mark.parametrize("factory", [None, "BIVF2"])
+def test_faiss_alone_opens_its_file_of_codes(tmp_path, factory):
+    import faiss
+
+    codes = RNG.integers(0, 256, size=(90, 3), dtype=np.uint8)
+    said = Card(store="faiss", model="m" * 64, metric="hamming", dim=20, factory=factory)
+    made = create_store(tmp_path / "index", said)
+    made.upsert(range(100, 190), codes, None)
+    made.flush()
+    opened = faiss.read_index_binary(str(tmp_path / "index" / "points.faiss"))
+    assert (opened.ntotal, opened.d) == (90, 24)
+    if factory is not None:
+        faiss.downcast_IndexBinary(opened.index).nprobe = 2
+    distances, found = opened.search(codes[:5], 90)
+    bits = np.unpackbits(codes, axis=1)
+    apart = (bits[:5, None] != bits[None]).sum(axis=2)
+    np.testing.assert_array_equal(distances, np.sort(apart, axis=1))
+    np.testing.assert_array_equal(np.take_along_axis(apart, found - 100, axis=1), distances)
+    assert [hit.distance for hit in made.query(codes[:1], 90)[0]] == distances[0].tolist()
+
+
+# Columns and their kinds
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_new_rows_are_kept_in_the_kinds_of_the_first(tmp_path, store):
+    filled(tmp_path / "index", store).close()
+    again, said = open_store(tmp_path / "index")
+    assert said.kinds == ("text", "numbers")
+    again.upsert([50], QUERIES[:1], pa.table({"maker": [7], "price": ["8"]}))
+    with pytest.raises(ValueError, match="'price' keeps numbers in this index, but row 1 has 'x'"):
+        again.upsert([51, 52], QUERIES[:2], pa.table({"maker": ["a", "b"], "price": ["1", "x"]}))
+    assert again.n_items == 41
+    again.flush()
+    again.close()
+    third, _ = open_store(tmp_path / "index")
+    assert third.query(QUERIES[:1], 1)[0][0].fields == {"maker": "7", "price": 8.0}
+    third.close()
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize(
+    ("condition", "sentence"),
+    [
+        ("maker < 3", "keeps the column 'maker' as text, .* 3: write maker < '3' to compare"),
+        ("maker = true", "write maker = 'true'"),
+        ("price < acme", "'price' holds numbers, which cannot be compared with 'acme'"),
+        ("price = '3'", "'price' holds numbers, which cannot be compared with '3'"),
+        ("price = true", "'price' holds numbers"),
+        ("new = 1", "'new' holds true or false, .* write new = true"),
+    ],
+)
+def test_what_cannot_be_compared_is_a_sentence(tmp_path, store, condition, sentence):
+    made = create_store(tmp_path / "index", card(store, columns=("maker", "price", "new")))
+    columns = COLUMNS.append_column("new", pa.array([False, True] * 20))
+    made.upsert(list(range(40)), POINTS, columns)
+    with pytest.raises(ValueError, match=sentence):
+        made.query(QUERIES, 2, [Condition.parse(condition)])
+    hits = made.query(QUERIES, 40, [Condition.parse("new = true")])[0]
+    assert {hit.id % 2 for hit in hits} == {1}
+    made.close()
+
+
+def test_dates_are_compared_with_dates(tmp_path):
+    made = create_store(tmp_path / "index", card("folder", columns=("day",)))
+    days = pa.table({"day": [date(2024, 1, n + 1) for n in range(30)]})
+    made.upsert(list(range(30)), POINTS[:30], days)
+    hits = made.query(QUERIES, 40, [Condition.parse("day < 2024-01-04")])[0]
+    assert {hit.id for hit in hits} == {0, 1, 2}
+    with pytest.raises(
+        ValueError, match=r"'day' holds date32.*, which cannot be compared with 'x'"
+    ):
+        made.query(QUERIES, 1, [Condition.parse("day < x")])
+
+
+def test_ids_of_two_kinds_stay_what_they_are(tmp_path):
+    made = filled(tmp_path / "index", "folder")
+    made.upsert(["7", "x"], QUERIES[:2], COLUMNS[:2])
+    made.flush()
+    again, _ = open_store(tmp_path / "index")
+    for text, expected in {"id = 7": {7}, "id = '7'": {"7"}, "id > 38": {39}}.items():
+        assert {hit.id for hit in again.query(QUERIES, 9, [Condition.parse(text)])[0]} == expected
+
+
+@pytest.mark.skipif(not find_spec("lancedb"), reason="needs pip install 'twofold[lance]'")
+def test_lance_refuses_ids_of_another_kind(tmp_path):
+    made = filled(tmp_path / "index", "lance", ids=[f"r{n}" for n in range(40)])
+    with pytest.raises(ValueError, match="The ids in this index are text, but the new rows have 3"):
+        made.upsert([3, 4], POINTS[:2], COLUMNS[:2])
+    with pytest.raises(ValueError, match="LanceDB cannot compare these as `id` < 3 asks"):
+        made.query(QUERIES, 1, [Condition("id", "<", 3)])
+
+
+def test_an_index_of_before_is_searched_but_takes_in_no_columns(tmp_path):
+    filled(tmp_path / "index", "folder")
+    file = tmp_path / "index" / "vectors.json"
+    said = json.loads(file.read_text())
+    del said["kinds"]
+    file.write_text(json.dumps(said))
+    again, _ = open_store(tmp_path / "index")
+    assert again.query(QUERIES[:1], 1, [Condition.parse("price = 3")])[0][0].id == 6
+    with pytest.raises(ValueError, match=r"'maker' holds .*string, which cannot be compared"):
+        again.query(QUERIES[:1], 1, [Condition.parse("maker < 3")])
+    with pytest.raises(ValueError, match="an earlier Twofold wrote it: rebuild the index"):
+        again.upsert([3], POINTS[:1], COLUMNS[:1])
+
+
 # Mistakes
 
 
@@ -161,6 +272,9 @@ def test_what_is_no_condition_is_named(text):
 def test_values_of_conditions_have_their_kinds():
     values = [Condition.parse(f"a={text}").value for text in ("3", "3.5", "True", "'3'", "x=y")]
     assert values == [3, 3.5, True, "3", "x=y"]
+    texts = ("0012", "1_000", "nan", "inf", "1e999")
+    assert [Condition.parse(f"a={text}").value for text in texts] == list(texts)
+    assert Condition.parse("a=9007199254740993").value == 9007199254740993
     assert [type(value) for value in values[:3]] == [int, float, bool]
 
 
@@ -195,11 +309,22 @@ def test_a_folder_of_qdrant_s_that_is_in_use_is_a_sentence(tmp_path):
         ({"columns": ("vector",)}, "'vector' is used by the index itself"),
         ({"url": "http://127.0.0.1:9"}, "--url is for a Qdrant server, but --store is folder"),
         ({"factory": "Flat"}, "--factory is for FAISS"),
+        ({"store": "lance", "metric": "hamming"}, "LanceDB.* codes of bits: use --store folder"),
+        ({"store": "qdrant", "metric": "hamming"}, "Qdrant compares numbers.* or --store faiss"),
     ],
 )
 def test_options_of_another_store_are_refused(tmp_path, options, sentence):
     with pytest.raises(ValueError, match=sentence):
-        create_store(tmp_path / "index", card("folder", **options))
+        create_store(tmp_path / "index", card(**{"store": "folder"} | options))
+    assert not (tmp_path / "index").exists()
+
+
+@pytest.mark.skipif(not find_spec("faiss"), reason="needs FAISS: pip install 'twofold[faiss]'")
+@pytest.mark.parametrize(("metric", "factory"), [("hamming", "IVF4,Flat"), ("dot", "nonsense")])
+def test_what_faiss_cannot_make_is_refused_before_the_work(tmp_path, metric, factory):
+    with pytest.raises(ValueError, match=f"FAISS cannot make '{factory}'"):
+        create_store(tmp_path / "index", card("faiss", metric, factory=factory))
+    assert not (tmp_path / "index").exists()
 
 
 def test_an_index_of_another_model_or_a_damaged_one_is_refused(tmp_path):

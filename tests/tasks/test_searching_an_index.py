@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from datetime import date
 from importlib.util import find_spec
 
 import numpy as np
@@ -138,6 +139,19 @@ def test_the_command_prints_and_writes_what_it_does_for_rows(flowers, tmp_path):
         ["similarity", "distance"]
     )
     assert "The 3 nearest of 20 rows" in (tmp_path / "0").read_text()
+
+
+def test_dates_and_nan_are_printed_as_json(flowers, tmp_path):
+    rows = parquet.read_table(flowers / "known.parquet")
+    rows = rows.append_column("day", pa.array([date(2024, 5, 1)] * N_ROWS))
+    rows = rows.append_column("size", pa.array([float("nan")] * N_ROWS))
+    parquet.write_table(rows, tmp_path / "dated.parquet")
+    words = ["search", flowers / "model", "--index", tmp_path / "dated.parquet"]
+    words += ["--query", flowers / "new.csv", "-k", 1, "--columns", "day,size", "--json"]
+    done = CliRunner().invoke(app, list(map(str, words)))
+    assert done.exit_code == 0, done.output
+    nearest = json.loads(done.stdout)["queries"][0]["nearest"][0]
+    assert (nearest["day"], nearest["size"]) == ("2024-05-01", None)
 
 
 @pytest.mark.parametrize("kind", ["kept", "saved"])

@@ -11,7 +11,7 @@ import typer
 from twofold.cli import _options as options
 
 if TYPE_CHECKING:
-    from twofold.tasks import EmbedRequest, EmbedShardsRequest
+    from twofold.tasks import EmbedRequest, EmbedResult, EmbedShardsRequest, EmbedShardsResult
 
 
 class Engine(StrEnum):
@@ -97,7 +97,7 @@ def _embed_file(request: EmbedRequest, as_json: bool) -> None:
         return
     ids = "" if result.ids_file is None else f", and their ids to {result.ids_file}"
     show(
-        f"Wrote {result.n_items:,} points of {result.n_components} numbers to {result.out}{ids}. "
+        f"Wrote {result.n_items:,} {_what(result)} to {result.out}{ids}. "
         f"Compare them by {COMPARISONS[result.metric]}."
     )
 
@@ -126,7 +126,7 @@ def _embed_shards(request: EmbedShardsRequest, as_json: bool) -> None:
         ids = "" if result.are_ids_compared else " There are too many rows to compare their ids."
         n_now = result.n_shards - result.n_done_before - len(result.failures)
         show(
-            f"Wrote {result.n_items:,} points of {result.n_components} numbers, from {n_now} "
+            f"Wrote {result.n_items:,} {_what(result)}, from {n_now} "
             f"files, to {result.out}.{before}{ids} Compare them by {COMPARISONS[result.metric]}."
         )
     if result.why_incomplete is not None:
@@ -139,3 +139,10 @@ COMPARISONS = {
     "dot": "their dot product",
     "hamming": "Hamming distance",
 }
+
+
+def _what(result: EmbedResult | EmbedShardsResult) -> str:
+    """Return what was written: points, or codes packed into bytes."""
+    if result.metric == "hamming":
+        return f"codes of {result.n_components} bits, packed into bytes"
+    return f"points of {result.n_components} numbers"

@@ -97,10 +97,14 @@ def index(
                 "store": result.store,
                 "metric": result.metric,
                 "out": str(result.out),
+                "columns": result.columns,
                 "seconds": result.seconds,
             }
         )
         return
+    if result.columns:
+        kept = ", ".join(f"{name} ({kind})" for name, kind in result.columns.items())
+        show(f"Columns: {kept}.")
     show(
         f"Added {result.n_taken_in:,} rows; {result.out} now has {result.n_items:,} items. Next:",
         f"  twofold search {model} --index {result.out} --query ROWS",

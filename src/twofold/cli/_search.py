@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from twofold._core.plain_json import json_value
 from twofold.cli import _options as options
 
 if TYPE_CHECKING:
@@ -126,7 +127,10 @@ def _plain(result: SearchResult) -> dict[str, Any]:
                         "id": _plain_id(found.ids[number][place]),
                         "similarity": float(found.similarity[number][place]),
                         "distance": float(found.distance[number][place]),
-                        **{name: values[number][place] for name, values in result.fields.items()},
+                        **{
+                            name: json_value(values[number][place])
+                            for name, values in result.fields.items()
+                        },
                     }
                     for place in range(len(found.ids[number]))
                 ],

@@ -24,7 +24,7 @@ from twofold.datasets._nus_wide_images import has_nus_wide_images, load_nus_wide
 from twofold.datasets._omniglot import OmniglotPart, OmniglotSet, load_omniglot
 from twofold.datasets._pairs_file import PairsFile, load_pairs
 from twofold.datasets._pubfig83 import load_pubfig83
-from twofold.datasets._record_pieces import iterate_records
+from twofold.datasets._record_pieces import iterate_columns, iterate_records
 from twofold.datasets._records import Records, read_records
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "Records",
     "download",
     "has_nus_wide_images",
+    "iterate_columns",
     "iterate_records",
     "load_cifar10",
     "load_entity_pairs",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,23 @@ def iterate_records(
         yield from _table_pieces(file, id_column, n_rows)
 
 
+def iterate_columns(
+    path: str | os.PathLike[str], names: Collection[str], *, n_rows: int = 65536
+) -> Iterator[Columns]:
+    """Read some columns of a CSV, TSV or Parquet file in blocks of `n_rows` rows at most.
+
+    Yields
+    ------
+    Columns
+        One after the other; those of a text file are text, as in `iterate_records`.
+    """
+    file, start = existing_file(path, TABLE_SUFFIXES), 0
+    Columns(file, next(iterate_table(file, 1))).require(names)
+    for table in iterate_table(file, n_rows, only=names):
+        yield Columns(file, table, first_row=start)
+        start += table.num_rows
+
+
 def _cut(records: Records, n_rows: int) -> Iterator[Records]:
     for start in range(0, records.n_items, n_rows):
         rows = slice(start, min(start + n_rows, records.n_items))
@@ -112,7 +129,7 @@ def _are_numbers(file: Path, named: str, n_rows: int) -> bool:
     import pyarrow as pa
 
     start = 0
-    for table in iterate_table(file, n_rows, only=named):
+    for table in iterate_table(file, n_rows, only=[named]):
         if pa.types.is_signed_integer(table[0].type):
             return True
         columns = Columns(file, table, first_row=start)

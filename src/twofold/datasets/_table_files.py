@@ -55,8 +55,8 @@ def read_table(file: Path, text: Collection[str]) -> tuple[Any, tuple[str, ...]]
     return table, reading_notes(file, encoding)
 
 
-def iterate_table(file: Path, n_rows: int, only: str | None = None) -> Iterator[Any]:
-    """Yield a file's table, or one column, in pieces of `n_rows` rows at most.
+def iterate_table(file: Path, n_rows: int, only: Collection[str] | None = None) -> Iterator[Any]:
+    """Yield a file's table, or some columns, in pieces of `n_rows` rows at most.
 
     Every column of a text is text here: whether all of it is numbers is known only at its end.
     """
@@ -130,7 +130,7 @@ def _read_parquet(file: Path) -> Any:
         return opened.read()
 
 
-def _parquet_pieces(file: Path, n_rows: int, only: str | None) -> Iterator[Any]:
+def _parquet_pieces(file: Path, n_rows: int, only: Collection[str] | None) -> Iterator[Any]:
     import pyarrow as pa
 
     with _opened_parquet(file) as opened:
@@ -168,7 +168,7 @@ def _read_text(file: Path, text: Collection[str], encoding: str) -> Any:
         raise
 
 
-def _text_pieces(file: Path, n_rows: int, only: str | None) -> Iterator[Any]:
+def _text_pieces(file: Path, n_rows: int, only: Collection[str] | None) -> Iterator[Any]:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -191,9 +191,9 @@ def _text_pieces(file: Path, n_rows: int, only: str | None) -> Iterator[Any]:
         yield from _cut(pa.Table.from_batches(waiting), n_rows)
 
 
-def _called(only: str | None, names: list[str]) -> list[str] | None:
-    """Return a column as its file spells it, spaces and all; None if all columns are wanted."""
-    return None if only is None else [name for name in names if name.strip() == only][:1]
+def _called(only: Collection[str] | None, names: list[str]) -> list[str] | None:
+    """Return columns as their file spells them, spaces and all; None if all are wanted."""
+    return None if only is None else [name for name in names if name.strip() in only]
 
 
 def _cut(table: Any, n_rows: int) -> Iterator[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold import __version__
+from twofold._core.plain_json import json_value
 from twofold.evaluation import pair_similarity
 from twofold.search.stores import Condition, VectorStore
 from twofold.serving._items import Items, TableRows, items_of
@@ -47,7 +48,7 @@ class Served:
         index = None
         if request.index is not None:
             index = open_index(request.index, request.model, model)
-            index.query(np.ones((1, model.learner.n_components_), dtype=np.float32), 1)
+            index.query(_any_point(model.learner.n_components_, index.metric), 1)
         return cls(request.model.resolve().name, model, items_of(model), index)
 
     @property
@@ -87,7 +88,8 @@ class Served:
     ) -> list[list[dict[str, Any]]]:
         """Return the nearest items of the index for each point."""
         assert self.index is not None
-        return [[asdict(hit) for hit in hits] for hits in self.index.query(points, k, where)]
+        found = self.index.query(points, k, where)
+        return [[json_value(asdict(hit)) for hit in hits] for hits in found]
 
     def facts(self) -> dict[str, Any]:
         """Return what a client should know of the model."""
@@ -104,3 +106,10 @@ class Served:
             "n_indexed": None if self.index is None else self.index.n_items,
             "twofold": __version__,
         }
+
+
+def _any_point(n_components: int, metric: str) -> NDArray[Any]:
+    """Return a point, or a code where codes are compared, shape (1, n_components or bytes)."""
+    if metric == "hamming":
+        return np.zeros((1, -(-n_components // 8)), dtype=np.uint8)
+    return np.ones((1, n_components), dtype=np.float32)

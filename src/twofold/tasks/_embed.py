@@ -82,7 +82,7 @@ def embed_file(request: EmbedRequest, progress: Progress | None = None) -> Embed
     ids: list[NDArray[Any]] = []
     n_items = 0
     total = _n_rows(request.data)
-    with phases.phase("embedding"), open_file(request.out, n_components) as write:
+    with phases.phase("embedding"), open_file(request.out) as write:
         for piece in iterate_records(request.data, id_column=request.id_column, n_rows=N_ROWS):
             write(piece.ids, model.embed(piece))
             n_items += piece.n_items

@@ -111,10 +111,9 @@ class ShardEmbedder:
     def _written(self, shard: Shard) -> int:
         note = {NOTE: shard.note(self._job.fingerprint, self._job.id_column)}
         shard.target.parent.mkdir(parents=True, exist_ok=True)
-        n_components = self._model.learner.n_components_
         parts: list[Any] = []
         n_items = 0
-        with parquet_file(shard.target, n_components, note) as write:
+        with parquet_file(shard.target, note) as write:
             pieces = iterate_records(shard.source, id_column=self._job.id_column, n_rows=N_ROWS)
             for piece in pieces:
                 ids = names_of(shard, piece)

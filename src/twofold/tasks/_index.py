@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from twofold.datasets import iterate_records
 from twofold.search.stores import Card, StoreName, VectorStore, create_store, is_store, open_store
+from twofold.tasks._index_columns import column_kinds
 from twofold.tasks._kept_index import model_fingerprint
 from twofold.tasks._phases import Phases, Progress
 from twofold.tasks._points_files import N_ROWS
@@ -50,6 +51,8 @@ class IndexResult:
         How points are compared.
     out : Path
         The folder of the index.
+    columns : dict of str to str
+        What each column that is kept holds: "numbers", "text" and others, as `Card.kinds`.
     seconds : dict of str to float
         Of each phase.
     """
@@ -59,13 +62,14 @@ class IndexResult:
     store: str
     metric: str
     out: Path
+    columns: dict[str, str]
     seconds: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Piece:
     ids: list[Hashable]
-    points: NDArray[np.float32]
+    points: NDArray[Any]
     columns: Any
 
 
@@ -84,7 +88,7 @@ def index_files(request: IndexRequest, progress: Progress | None = None) -> Inde
         files = [shard.source for shard in find_shards(request.data, request.out)]
         model = PreparedModel.open(request.model, device=request.device)
         request = replace(request, columns=_columns_of(request, files[0]))
-        store, card = _store(request, model)
+        store, card = _store(request, model, files)
     with closing(store):
         n_taken_in, seen = 0, set[Hashable]()
         with phases.phase("indexing"):
@@ -102,6 +106,7 @@ def index_files(request: IndexRequest, progress: Progress | None = None) -> Inde
             store=card.store,
             metric=card.metric,
             out=request.out,
+            columns=dict(zip(card.columns, card.kinds, strict=False)),
             seconds=phases.seconds,
         )
 
@@ -114,8 +119,10 @@ def _columns_of(request: IndexRequest, first: Path) -> tuple[str, ...]:
     return records.separate(request.columns)
 
 
-def _store(request: IndexRequest, model: PreparedModel) -> tuple[VectorStore, Card]:
-    """Open the index that is there, or make it."""
+def _store(
+    request: IndexRequest, model: PreparedModel, files: list[Path]
+) -> tuple[VectorStore, Card]:
+    """Open the index that is there, or make it; refuse files whose columns it cannot keep."""
     fingerprint = model_fingerprint(request.model)
     if not is_store(request.out):
         card = Card(
@@ -124,6 +131,7 @@ def _store(request: IndexRequest, model: PreparedModel) -> tuple[VectorStore, Ca
             metric=model.learner.metric_,
             dim=model.learner.n_components_,
             columns=request.columns,
+            kinds=_kinds(request.columns, files),
             url=request.url,
             factory=request.factory,
             memory=request.memory,
@@ -144,14 +152,32 @@ def _store(request: IndexRequest, model: PreparedModel) -> tuple[VectorStore, Ca
                 f"{request.out} was made with {option} {there}, not {wanted}: leave that out, or "
                 "choose another folder."
             )
+    try:
+        _kinds(card.columns, files, card.kinds)
+    except Exception:
+        store.close()
+        raise
     return store, card
+
+
+def _kinds(
+    columns: tuple[str, ...], files: list[Path], there: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """Return the kinds of columns; points that `twofold embed` made are refused later on."""
+    rows = [file for file in files if _note(file) is None]
+    return column_kinds(rows, columns, there) if columns and rows else there
+
+
+def _note(file: Path) -> dict[str, Any] | None:
+    """Return what a file of points was made of; None for rows."""
+    return read_note(file) if file.suffix.lower() in (".parquet", ".pq") else None
 
 
 def _pieces(
     request: IndexRequest, model: PreparedModel, card: Card, file: Path
 ) -> Iterator[_Piece]:
     """Yield the rows of a file; points that `twofold embed` made are not made again."""
-    note = read_note(file) if file.suffix.lower() in (".parquet", ".pq") else None
+    note = _note(file)
     if note is not None:
         if note.get("model") != card.model:
             raise ValueError(f"{file} holds points of another model than {request.model}.")
@@ -173,8 +199,8 @@ def _embedded_pieces(file: Path, card: Card) -> Iterator[_Piece]:
         )
     with parquet.ParquetFile(file) as opened:
         for batch in opened.iter_batches(N_ROWS):
-            points = batch["point"].flatten().to_numpy(zero_copy_only=False)
-            table = np.asarray(points, dtype=np.float32).reshape(batch.num_rows, -1)
+            points = np.asarray(batch["point"].flatten().to_numpy(zero_copy_only=False))
+            table = points.reshape(batch.num_rows, -1)
             yield _Piece(batch["id"].to_pylist(), table, None)
 
 

@@ -16,15 +16,14 @@ from twofold._core.files import new_file
 
 N_ROWS = 2**16
 """Rows that are embedded at a time."""
-Write = Callable[[NDArray[Any], NDArray[np.float32]], None]
-"""Takes ids and points of some rows."""
+Points = NDArray[np.float32] | NDArray[np.uint8]
+Write = Callable[[NDArray[Any], Points], None]
+"""Takes ids and points, or codes packed into bytes, of some rows."""
 
 
 @contextmanager
-def parquet_file(
-    path: Path, n_components: int, note: Mapping[bytes, Any] | None = None
-) -> Iterator[Write]:
-    """Give a writer of a table with the columns `id` and `point`, a list of numbers.
+def parquet_file(path: Path, note: Mapping[bytes, Any] | None = None) -> Iterator[Write]:
+    """Give a writer of a table with the columns `id` and `point`, a list of numbers, or of bytes.
 
     `note` is what the file says of itself, each entry as JSON.
     """
@@ -33,13 +32,13 @@ def parquet_file(
 
     with new_file(path) as place:
         writer: Any = None
-        points_type = pa.list_(pa.float32(), n_components)
         metadata = {name: json.dumps(said) for name, said in (note or {}).items()}
         try:
 
-            def write(ids: NDArray[Any], points: NDArray[np.float32]) -> None:
+            def write(ids: NDArray[Any], points: Points) -> None:
                 nonlocal writer
                 names = pa.array(ids)
+                points_type = pa.list_(pa.from_numpy_dtype(points.dtype), points.shape[1])
                 values = pa.FixedSizeListArray.from_arrays(points.ravel(), type=points_type)
                 table = pa.table({"id": names, "point": values}, metadata=metadata)
                 if writer is None:
@@ -56,23 +55,35 @@ def parquet_file(
 
 
 @contextmanager
-def npy_file(path: Path, n_components: int) -> Iterator[Write]:
+def npy_file(path: Path) -> Iterator[Write]:
     """Give a writer of one matrix; how many rows it has stands in the header at the end."""
     with new_file(path) as place, place.open("wb") as file:
         n_items = 0
+        first: Points = np.empty((0, 0), dtype=np.float32)
 
-        def write(ids: NDArray[Any], points: NDArray[np.float32]) -> None:
-            nonlocal n_items
-            points.astype("<f4", copy=False).tofile(file)
+        def write(ids: NDArray[Any], points: Points) -> None:
+            nonlocal n_items, first
+            if not n_items:
+                first = points[:1]
+                _write_header(file, 0, first)
+            points.astype(_little_endian(points), copy=False).tofile(file)
             n_items += len(points)
 
-        _write_header(file, n_items, n_components)
         yield write
         file.seek(0)
-        _write_header(file, n_items, n_components)
+        _write_header(file, n_items, first)
 
 
-def _write_header(file: IO[bytes], n_items: int, n_components: int) -> None:
+def _write_header(file: IO[bytes], n_items: int, like: Points) -> None:
     """Write the header of a matrix; NumPy leaves room for any number of rows."""
-    shape = {"descr": "<f4", "fortran_order": False, "shape": (n_items, n_components)}
+    shape = {
+        "descr": _little_endian(like),
+        "fortran_order": False,
+        "shape": (n_items, like.shape[1]),
+    }
     npy_format.write_array_header_1_0(file, shape)
+
+
+def _little_endian(points: Points) -> str:
+    """Return how numbers are stored: float32, or the bytes of codes."""
+    return "|u1" if points.dtype == np.uint8 else "<f4"

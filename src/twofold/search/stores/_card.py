@@ -32,6 +32,9 @@ class Card:
         Number of dimensions of a point.
     columns : tuple of str
         Columns that are kept with the points.
+    kinds : tuple of str
+        What each of them holds: "whole numbers", "numbers", "text", "true or false", or another
+        type of Arrow's. Empty until the first rows decide.
     url : str or None
         Address of a database server.
     factory : str or None
@@ -45,6 +48,7 @@ class Card:
     metric: Metric
     dim: int
     columns: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     url: str | None = None
     factory: str | None = None
     memory: str | None = None
@@ -69,17 +73,18 @@ class Card:
                 f"reads {FORMAT_VERSION}: update Twofold, or {WAY_OUT}."
             )
         card.setdefault("memory", None)
+        card.setdefault("kinds", [])
         if not _is_whole(card):
             raise ValueError(f"{file} is damaged: its entries do not fit together. {WAY_OUT}.")
         return cls(**{field.name: card[field.name] for field in fields(cls)} | _columns(card))
 
 
 def _columns(card: dict[str, Any]) -> dict[str, Any]:
-    return {"columns": tuple(card["columns"])}
+    return {name: tuple(card[name]) for name in ("columns", "kinds")}
 
 
 def _is_whole(card: dict[str, Any]) -> bool:
-    columns = card.get("columns")
+    columns, kinds = card.get("columns"), card.get("kinds")
     return (
         {field.name for field in fields(Card)} <= card.keys()
         and card["store"] in get_args(StoreName)
@@ -88,6 +93,8 @@ def _is_whole(card: dict[str, Any]) -> bool:
         and card["dim"] > 0
         and isinstance(card["model"], str)
         and isinstance(columns, list)
-        and all(isinstance(name, str) for name in columns)
+        and isinstance(kinds, list)
+        and len(kinds) in (0, len(columns))
+        and all(isinstance(name, str) for name in (*columns, *kinds))
         and all(isinstance(card[name], str | None) for name in ("url", "factory", "memory"))
     )

@@ -5,7 +5,8 @@ The definition of what the other stores do; and where FAISS is to have the point
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import operator
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 from twofold.search._index import NeighbourIndex
 from twofold.search._space import Metric
 from twofold.search.stores._card import CARD, Card
+from twofold.search.stores._columns import take_columns
 from twofold.search.stores._faiss_file import write_faiss
+from twofold.search.stores._kinds import arrow_type_of
 from twofold.search.stores._protocol import (
     ID,
     Condition,
@@ -89,10 +92,11 @@ class FolderStore:
 
     def upsert(self, ids: Sequence[Hashable], points: Points, columns: Any) -> None:
         """Take in points; see `VectorStore`."""
+        card, columns = take_columns(self._card, self.n_items, columns)
         self._index.add(ids, points, replace=True)
-        if self._card.columns:
-            rows = columns.select(list(self._card.columns)).to_pylist()
-            self._rows.update(zip(ids, rows, strict=True))
+        if card.columns:
+            self._card = card
+            self._rows.update(zip(ids, columns.to_pylist(), strict=True))
             self._table = None
 
     def query(self, points: Points, k: int, where: Sequence[Condition] = ()) -> list[list[Hit]]:
@@ -112,26 +116,44 @@ class FolderStore:
         ]
 
     def _meeting(self, where: Sequence[Condition]) -> NDArray[np.int64]:
-        from pyarrow import compute
-
-        table = self._arrow()
         kept = np.ones(self.n_items, dtype=bool)
         for condition in where:
-            check_condition(condition, self._card.columns)
-            compare = getattr(compute, COMPARISONS[condition.operator])
-            meets = compute.fill_null(compare(table[condition.column], condition.value), False)
-            kept &= meets.to_numpy()
+            check_condition(condition, self._card)
+            kept &= self._meets(condition)
         return np.flatnonzero(kept)
 
+    def _meets(self, condition: Condition) -> NDArray[np.bool_]:
+        import pyarrow as pa
+        from pyarrow import compute
+
+        if condition.column == ID:
+            return _ids_meet(self._index.ids.tolist(), condition)
+        column = self._arrow()[condition.column]
+        try:
+            value = pa.scalar(condition.value)
+            if pa.types.is_temporal(column.type):
+                value = value.cast(column.type)
+            compared = getattr(compute, COMPARISONS[condition.operator])(column, value)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise ValueError(
+                f"The column {condition.column!r} holds {column.type}, which cannot be compared "
+                f"with {condition.value!r}."
+            ) from error
+        return np.asarray(compute.fill_null(compared, False).to_numpy())
+
     def _arrow(self) -> Any:
-        """Return ids and columns as a table, in the order of the index."""
+        """Return the columns as a table, in the order of the index."""
         import pyarrow as pa
 
         if self._table is None:
-            names = self._index.ids.tolist()
-            rows = [self._rows[one] for one in names] if self._card.columns else []
-            columns = {name: [row[name] for row in rows] for name in self._card.columns}
-            self._table = pa.table({ID: names, **columns})
+            rows = [self._rows[one] for one in self._index.ids.tolist()]
+            kinds = self._card.kinds or len(self._card.columns) * ("",)
+            self._table = pa.table(
+                {
+                    name: pa.array([row[name] for row in rows], arrow_type_of(kind))
+                    for name, kind in zip(self._card.columns, kinds, strict=True)
+                }
+            )
         return self._table
 
     def flush(self) -> None:
@@ -145,8 +167,7 @@ class FolderStore:
         with new_folder(self._folder, CARD) as place:
             self._index.save(place / INDEX)
             if self._card.columns:
-                columns = self._arrow().select(list(self._card.columns))
-                parquet.write_table(columns, place / COLUMNS)
+                parquet.write_table(self._arrow(), place / COLUMNS)
             if self._card.store == "faiss":
                 write_faiss(self._index, place / FAISS_FILE, self._card.factory)
             self._card.write(place)
@@ -155,10 +176,24 @@ class FolderStore:
         """There is nothing to let go of."""
 
 
+def _ids_meet(ids: list[Hashable], condition: Condition) -> NDArray[np.bool_]:
+    """Return which ids meet a condition: numbers are compared with numbers, text with text."""
+    meets, value = OPERATORS[condition.operator], condition.value
+    kinds: tuple[type, ...] = (str,) if isinstance(value, str) else (int, float)
+    return np.array([isinstance(one, kinds) and meets(one, value) for one in ids], dtype=bool)
+
+
 COMPARISONS = {
     "=": "equal",
     "<": "less",
     "<=": "less_equal",
     ">": "greater",
     ">=": "greater_equal",
+}
+OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
 }

@@ -9,6 +9,7 @@ from typing import Any
 
 from twofold.search._space import Metric
 from twofold.search.stores._card import Card
+from twofold.search.stores._columns import take_columns
 from twofold.search.stores._protocol import (
     ID,
     VECTOR,
@@ -21,6 +22,7 @@ from twofold.search.stores._protocol import (
 
 FOLDER, TABLE = "lance", "points"
 KINDS: dict[Metric, str] = {"cosine": "cosine", "euclidean": "l2", "dot": "dot"}
+KINDS_OF_IDS = {"int64": "whole numbers", "string": "text"}
 
 
 def require_lance() -> None:
@@ -41,7 +43,7 @@ class LanceStore:
         require_lance()
         import lancedb
 
-        self._card = card
+        self._folder, self._card = folder, card
         self._database = lancedb.connect(folder / FOLDER)
         is_there = (folder / FOLDER / f"{TABLE}.lance").exists()
         self._table: Any = self._database.open_table(TABLE) if is_there else None
@@ -65,12 +67,23 @@ class LanceStore:
         """Take in points; see `VectorStore`."""
         import pyarrow as pa
 
+        card, columns = take_columns(self._card, self.n_items, columns)
+        if card != self._card:
+            card.write(self._folder)
+            self._card = card
         vectors = pa.FixedSizeListArray.from_arrays(points.ravel(), points.shape[1])
         kept = {name: columns[name] for name in self._card.columns}
         rows = pa.table({ID: pa.array(ids), VECTOR: vectors, **kept})
         if self._table is None:
             self._table = self._database.create_table(TABLE, rows)
             return
+        held = self._table.schema.field(ID).type
+        if rows.schema.field(ID).type != held:
+            raise ValueError(
+                f"The ids in this index are {KINDS_OF_IDS.get(str(held), held)}, but the new rows "
+                f"have {ids[0]!r}: LanceDB keeps ids of one kind, so give all files such ids, or "
+                "use another --store."
+            )
         rows = rows.cast(self._table.schema)
         merge = self._table.merge_insert(ID)
         merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
@@ -80,16 +93,25 @@ class LanceStore:
         if self._table is None:
             return [[] for _ in points]
         for condition in where:
-            check_condition(condition, self._card.columns)
+            check_condition(condition, self._card)
         return [self._nearest(point, k, where) for point in points]
 
     def _nearest(self, point: Any, k: int, where: Sequence[Condition]) -> list[Hit]:
         search = self._table.search(point, vector_column_name=VECTOR)
         search = search.distance_type(KINDS[self.metric]).limit(k)
+        sql = " AND ".join(map(_as_sql, where))
         if where:
-            search = search.where(" AND ".join(map(_as_sql, where)), prefilter=True)
-        rows = search.select([ID, *self._card.columns, "_distance"]).to_arrow().to_pylist()
-        return [self._hit(row) for row in rows]
+            search = search.where(sql, prefilter=True)
+        try:
+            found = search.select([ID, *self._card.columns, "_distance"]).to_arrow()
+        except (ValueError, RuntimeError) as error:
+            if not where:
+                raise
+            raise ValueError(
+                f"LanceDB cannot compare these as {sql} asks: compare ids and columns with values "
+                "of their own type."
+            ) from error
+        return [self._hit(row) for row in found.to_pylist()]
 
     def _hit(self, row: dict[str, Any]) -> Hit:
         distance = row["_distance"]

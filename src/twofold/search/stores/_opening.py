@@ -8,11 +8,14 @@ from twofold._core.files import check_folder_for
 from twofold.search._coded_points import parse_memory
 from twofold.search._quantisers import require_coder
 from twofold.search.stores._card import CARD, Card
-from twofold.search.stores._faiss_file import require_faiss
+from twofold.search.stores._faiss_file import check_factory, require_faiss
 from twofold.search.stores._folder import FolderStore
 from twofold.search.stores._lance import LanceStore, require_lance
 from twofold.search.stores._protocol import ID, VECTOR, VectorStore
 from twofold.search.stores._qdrant import QdrantStore, require_qdrant
+
+BITLESS = {"lance": "LanceDB, as Twofold uses it,", "qdrant": "Qdrant"}
+"""Stores that do not compare codes by the bits in which they differ."""
 
 
 def is_store(folder: Path) -> bool:
@@ -31,9 +34,16 @@ def create_store(folder: Path, card: Card) -> VectorStore:
         raise ValueError(f"--factory is for FAISS, but --store is {card.store}.")
     if card.memory is not None:
         _check_memory(card)
+    if card.metric == "hamming" and card.store in BITLESS:
+        raise ValueError(
+            f"{BITLESS[card.store]} compares numbers, but this model gives codes of bits: use "
+            "--store folder, or --store faiss for a file that FAISS opens."
+        )
     {"faiss": require_faiss, "lance": require_lance, "qdrant": require_qdrant}.get(
         card.store, lambda: None
     )()
+    if card.factory is not None:
+        check_factory(card.factory, card.metric, card.dim)
     check_folder_for(folder, CARD)
     if card.store in ("folder", "faiss"):
         return FolderStore(folder, card)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -11,12 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twofold.search._space import Metric
+from twofold.search.stores._card import Card
+from twofold.search.stores._kinds import NUMBER, TEXT, TRUTH, WHOLE
 
 Points = NDArray[np.float32]
 Operator = Literal["=", "<", "<=", ">", ">="]
 Value = str | int | float | bool
 ID, VECTOR = "id", "vector"
 """Columns that are the stores' own."""
+_NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+"""Not 0012, which is text: a number would not say how it is written."""
+INT64_DIGITS = 18
 _CONDITION = re.compile(r"\s*(?P<column>[^<>=!]+?)\s*(?P<operator><=|>=|=|<|>)\s*(?P<value>.*?)\s*")
 
 
@@ -101,12 +107,29 @@ def distance_from(metric: Metric, similarity: float) -> float:
     return -similarity if metric == "euclidean" else 1.0 - similarity
 
 
-def check_condition(condition: Condition, columns: Sequence[str]) -> None:
-    """Refuse a condition on a column that is not kept."""
-    if condition.column not in (*columns, ID):
+def check_condition(condition: Condition, card: Card) -> None:
+    """Refuse a condition on a column that is not kept, or whose kind does not compare with it."""
+    name, value = condition.column, condition.value
+    if name not in (*card.columns, ID):
         raise ValueError(
-            f"The index has no column {condition.column!r}: its columns are "
-            f"{', '.join((ID, *columns))}."
+            f"The index has no column {name!r}: its columns are {', '.join((ID, *card.columns))}."
+        )
+    kind = dict(zip(card.columns, card.kinds, strict=False)).get(name)
+    if kind == TEXT and not isinstance(value, str):
+        text = str(value).lower() if isinstance(value, bool) else value
+        raise ValueError(
+            f"The index keeps the column {name!r} as text, which cannot be compared with {text}: "
+            f"write {name} {condition.operator} '{text}' to compare it as text."
+        )
+    if kind in (WHOLE, NUMBER) and isinstance(value, str | bool):
+        raise ValueError(
+            f"The column {name!r} holds numbers, which cannot be compared with {value!r}: write a "
+            f"number, as in {name} <= 20."
+        )
+    if kind == TRUTH and not isinstance(value, bool):
+        raise ValueError(
+            f"The column {name!r} holds true or false, which cannot be compared with {value!r}: "
+            f"write {name} = true."
         )
 
 
@@ -115,9 +138,9 @@ def _value_of(text: str) -> Value:
         return text[1:-1]
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    if _NUMBER.fullmatch(text) is None:
+        return text
+    digits = text.lstrip("+-")
+    if digits.isdigit() and len(digits) <= INT64_DIGITS:
+        return int(text)
+    return float(text) if math.isfinite(float(text)) else text

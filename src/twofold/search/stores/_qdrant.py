@@ -11,6 +11,8 @@ from typing import Any
 
 from twofold.search._space import Metric
 from twofold.search.stores._card import Card
+from twofold.search.stores._columns import take_columns
+from twofold.search.stores._kinds import NUMBER
 from twofold.search.stores._protocol import (
     ID,
     Condition,
@@ -44,7 +46,7 @@ class QdrantStore:
         require_qdrant()
         from qdrant_client import QdrantClient, models
 
-        self._card, self._models = card, models
+        self._folder, self._card, self._models = folder, card, models
         self._place = card.url or str(folder / FOLDER)
         self._collection = f"twofold-{card.model[:16]}"
         with self._said():
@@ -81,8 +83,11 @@ class QdrantStore:
 
     def upsert(self, ids: Sequence[Hashable], points: Points, columns: Any) -> None:
         """Take in points; see `VectorStore`."""
-        names = list(self._card.columns)
-        rows = columns.select(names).to_pylist() if names else [{} for _ in ids]
+        card, columns = take_columns(self._card, self.n_items, columns)
+        if card != self._card:
+            card.write(self._folder)
+            self._card = card
+        rows = columns.to_pylist() if card.columns else [{} for _ in ids]
         for first in range(0, len(ids), BATCH_ROWS):
             some = slice(first, first + BATCH_ROWS)
             batch = self._models.Batch(
@@ -96,7 +101,7 @@ class QdrantStore:
     def query(self, points: Points, k: int, where: Sequence[Condition] = ()) -> list[list[Hit]]:
         """Return the nearest; see `VectorStore`."""
         for condition in where:
-            check_condition(condition, self._card.columns)
+            check_condition(condition, self._card)
         must = [self._as_filter(condition) for condition in where]
         chosen = self._models.Filter(must=must) if must else None
         with self._said():
@@ -118,7 +123,9 @@ class QdrantStore:
 
     def _as_filter(self, condition: Condition) -> Any:
         models, value = self._models, condition.value
-        if condition.operator == "=" and not isinstance(value, float):
+        kinds = dict(zip(self._card.columns, self._card.kinds, strict=False))
+        is_float = isinstance(value, float) or kinds.get(condition.column) == NUMBER
+        if condition.operator == "=" and not is_float:
             return models.FieldCondition(key=condition.column, match=models.MatchValue(value=value))
         if isinstance(value, str):
             raise ValueError(
