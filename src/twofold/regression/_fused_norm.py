@@ -158,8 +158,7 @@ def _measure_chunks(
     first = chunk * chunk_rows
     last = tl.minimum(first + chunk_rows, n_rows)
     row = first + tl.arange(0, ROWS)
-    inside = (row < last)[:, None] & (channel < N_CHANNELS)[None, :]
-    place = row[:, None] * N_CHANNELS + channel[None, :]
+    place, inside = _tile(row, last, channel, N_CHANNELS)
     # Squares are summed about the mean of the first rows: about 0 little of a small variance would
     # be left beside a large mean.
     values = tl.load(images + place, mask=inside, other=0.0).to(tl.float32)
@@ -168,8 +167,7 @@ def _measure_chunks(
     squares = tl.zeros([ROWS, CHANNELS], tl.float32)
     for start in range(first, last, ROWS):
         row = start + tl.arange(0, ROWS)
-        inside = (row < last)[:, None] & (channel < N_CHANNELS)[None, :]
-        place = row[:, None] * N_CHANNELS + channel[None, :]
+        place, inside = _tile(row, last, channel, N_CHANNELS)
         values = tl.load(images + place, mask=inside, other=0.0).to(tl.float32)
         shifted = tl.where(inside, values - shift[None, :], 0.0)
         sums += shifted
@@ -244,15 +242,11 @@ def _normalise(
 ):
     channel = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
     first = tl.program_id(1) * chunk_rows
-    centre = _of_channels(mean, channel, N_CHANNELS, 0.0)
-    rate = _of_channels(inverse_std, channel, N_CHANNELS, 1.0)
-    scale = rate * _of_channels(weight, channel, N_CHANNELS, 1.0)
-    shift = _of_channels(bias, channel, N_CHANNELS, 0.0)
+    centre, _rate, scale, shift = _norm_of(mean, inverse_std, weight, bias, channel, N_CHANNELS)
     # From the end: what was read last is still in the cache.
     for start in range(0, chunk_rows, ROWS):
         row = first + chunk_rows - ROWS - start + tl.arange(0, ROWS)
-        inside = (row < n_rows)[:, None] & (channel < N_CHANNELS)[None, :]
-        place = row[:, None] * N_CHANNELS + channel[None, :]
+        place, inside = _tile(row, n_rows, channel, N_CHANNELS)
         values = tl.load(images + place, mask=inside, other=0.0).to(tl.float32)
         normal = (values - centre) * scale + shift
         share, _ = _gaussian(normal)
@@ -279,16 +273,12 @@ def _sum_chunks(
     chunk = tl.program_id(1)
     first = chunk * chunk_rows
     last = tl.minimum(first + chunk_rows, n_rows)
-    centre = _of_channels(mean, channel, N_CHANNELS, 0.0)
-    rate = _of_channels(inverse_std, channel, N_CHANNELS, 1.0)
-    scale = rate * _of_channels(weight, channel, N_CHANNELS, 1.0)
-    shift = _of_channels(bias, channel, N_CHANNELS, 0.0)
+    centre, rate, scale, shift = _norm_of(mean, inverse_std, weight, bias, channel, N_CHANNELS)
     sums = tl.zeros([ROWS, CHANNELS], tl.float32)
     products = tl.zeros([ROWS, CHANNELS], tl.float32)
     for start in range(first, last, ROWS):
         row = start + tl.arange(0, ROWS)
-        inside = (row < last)[:, None] & (channel < N_CHANNELS)[None, :]
-        place = row[:, None] * N_CHANNELS + channel[None, :]
+        place, inside = _tile(row, last, channel, N_CHANNELS)
         values = tl.load(images + place, mask=inside, other=0.0).to(tl.float32)
         passed = tl.load(outer + place, mask=inside, other=0.0).to(tl.float32)
         centred = values - centre
@@ -340,22 +330,34 @@ def _hand_back(
 ):
     channel = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
     first = tl.program_id(1) * chunk_rows
-    centre = _of_channels(mean, channel, N_CHANNELS, 0.0)
-    rate = _of_channels(inverse_std, channel, N_CHANNELS, 1.0)
-    scale = rate * _of_channels(weight, channel, N_CHANNELS, 1.0)
-    shift = _of_channels(bias, channel, N_CHANNELS, 0.0)
+    centre, rate, scale, shift = _norm_of(mean, inverse_std, weight, bias, channel, N_CHANNELS)
     n_all = n_rows.to(tl.float32)
     level = _of_channels(sums, channel, N_CHANNELS, 0.0) / n_all * scale
     tilt = _of_channels(products, channel, N_CHANNELS, 0.0) / n_all * scale * rate
     for start in range(0, chunk_rows, ROWS):
         row = first + chunk_rows - ROWS - start + tl.arange(0, ROWS)
-        inside = (row < n_rows)[:, None] & (channel < N_CHANNELS)[None, :]
-        place = row[:, None] * N_CHANNELS + channel[None, :]
+        place, inside = _tile(row, n_rows, channel, N_CHANNELS)
         values = tl.load(images + place, mask=inside, other=0.0).to(tl.float32)
         passed = tl.load(outer + place, mask=inside, other=0.0).to(tl.float32)
         centred = values - centre
         passed *= _slope(centred * scale + shift)
         tl.store(inner + place, passed * scale - (centred * tilt + level), mask=inside)
+
+
+@triton.jit
+def _tile(row, end, channel, N_CHANNELS: tl.constexpr):
+    # Where rows of channels lie, and which are there.
+    inside = (row < end)[:, None] & (channel < N_CHANNELS)[None, :]
+    return row[:, None] * N_CHANNELS + channel[None, :], inside
+
+
+@triton.jit
+def _norm_of(mean, inverse_std, weight, bias, channel, N_CHANNELS: tl.constexpr):
+    # What (x - centre) * scale + shift is made of; scale is weight * rate.
+    rate = _of_channels(inverse_std, channel, N_CHANNELS, 1.0)
+    scale = rate * _of_channels(weight, channel, N_CHANNELS, 1.0)
+    centre = _of_channels(mean, channel, N_CHANNELS, 0.0)
+    return centre, rate, scale, _of_channels(bias, channel, N_CHANNELS, 0.0)
 
 
 @triton.jit

@@ -28,6 +28,13 @@ from twofold.search.stores._protocol import (
 )
 
 INDEX, COLUMNS, FAISS_FILE = "index", "columns.parquet", "points.faiss"
+OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 class FolderStore:
@@ -189,11 +196,4 @@ COMPARISONS = {
     "<=": "less_equal",
     ">": "greater",
     ">=": "greater_equal",
-}
-OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
 }
